@@ -1,0 +1,274 @@
+"""
+The values that flow: Source → Page → Chunk → EmbeddedChunk → Point.
+
+Frozen, without behaviour. `schemas/` is generated from this module. An artifact
+holds no time of day, so that the same site gives the same bytes on every run; times
+live in the URL catalogue.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct, field
+
+SCHEMA = 1
+
+
+class State(StrEnum):
+    """Where a discovered URL stands. Every URL ends as one of the last four."""
+
+    DISCOVERED = "discovered"
+    FETCHED = "fetched"
+    INDEXED = "indexed"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    GONE = "gone"
+
+
+class Reason(StrEnum):
+    """Why a URL is skipped, failed or kept: a contract with `export` and `status`."""
+
+    NONE = ""
+    # skipped: nothing is wrong, it does not belong into the index
+    ROBOTS = "robots"  # robots.txt disallows it
+    ROBOTS_UNAVAILABLE = "robots-unavailable"  # robots.txt answers 5xx or not at all: stay out
+    NOINDEX = "noindex"  # meta robots or X-Robots-Tag
+    OUT_OF_SCOPE = "out-of-scope"  # other host, or excluded by a pattern
+    REDIRECT = "redirect"  # its text is kept under `final_url`
+    CANONICAL = "canonical"  # names another page with the same text
+    DUPLICATE = "duplicate"  # same text as another URL
+    EMPTY = "empty"  # no text
+    NEEDS_RENDERING = "needs-rendering"  # an empty shell filled by JavaScript
+    SOFT_404 = "soft-404"  # says "not found" with status 200
+    LOGIN = "login"  # a login wall
+    NOT_A_PAGE = "not-a-page"  # image, archive, feed, sitemap …
+    UNSUPPORTED = "unsupported-type"
+    LIMIT = "limit"  # --max-pages, --max-depth or a trap limit cut it off
+    BAD_URL = "bad-url"
+    # failed: something is wrong; retried by the next run
+    NOT_FOUND = "not-found"  # 404
+    GONE = "gone"  # 410
+    HTTP_CLIENT = "http-4xx"
+    HTTP_SERVER = "http-5xx"
+    RATE_LIMITED = "rate-limited"  # 429 to the end
+    TIMEOUT = "timeout"
+    UNREACHABLE = "unreachable"  # DNS, refused, reset, TLS
+    BAD_RESPONSE = "bad-response"  # not HTTP, truncated, undecodable
+    TOO_LARGE = "too-large"
+    TOO_MANY_REDIRECTS = "too-many-redirects"
+    FORBIDDEN_ADDRESS = "forbidden-address"  # loopback, private or link-local
+    CHALLENGE = "challenge"  # captcha or bot protection
+    EXTRACT_FAILED = "extract-failed"
+    CHUNK_FAILED = "chunk-failed"
+    EMBED_FAILED = "embed-failed"
+
+
+class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A URL and where it was found, for example `sitemap:URL`, `link:URL`, `list`, `file`."""
+
+    url: str
+    found_in: str
+    depth: int = 0
+    lastmod: str = ""
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """
+    One document as markdown.
+
+    `url` is its identity (canonical spelling of the final URL). `aliases` are other
+    addresses with the same document. `content` digests what the chunker reads.
+    """
+
+    schema: int = SCHEMA
+    signature: str
+    url: str
+    content: str
+    title: str
+    text: str
+    language: str = ""
+    description: str = ""
+    published: str = ""
+    modified: str = ""
+    canonical: str = ""
+    content_type: str = "text/html"
+    charset: str = ""
+    extractor: str = ""
+    aliases: tuple[str, ...] = ()
+    alternates: dict[str, str] = field(default_factory=dict)
+    links: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Chunk(Struct, frozen=True, kw_only=True):
+    """
+    An exact slice: `page.text[start:end] == text` (offsets in characters).
+
+    `context` is what a reader of the slice also needs (a cut table's header); it is
+    embedded and shown before `text`.
+    """
+
+    ordinal: int
+    topic: str
+    text: str
+    start: int
+    end: int
+    context: str = ""
+
+
+class ChunkedPage(Struct, frozen=True, kw_only=True):
+    """All chunks of a page, in order, covering its text. `mode`: `semantic` or `paragraph`."""
+
+    schema: int = SCHEMA
+    signature: str
+    url: str
+    title: str
+    language: str
+    mode: str
+    chunks: tuple[Chunk, ...]
+    notes: tuple[str, ...] = ()
+
+
+class EmbeddedChunk(Struct, frozen=True, kw_only=True):
+    """
+    A chunk with its vector.
+
+    `vector`: base64 of little-endian float32, L2-normalised. `parts` > 1: the text was
+    over the model's limit, its parts were embedded and averaged.
+    """
+
+    ordinal: int
+    topic: str
+    text: str
+    start: int
+    end: int
+    vector: str
+    context: str = ""
+    parts: int = 1
+
+
+class EmbeddedPage(Struct, frozen=True, kw_only=True):
+    """All embedded chunks of a page, with the model that made the vectors."""
+
+    schema: int = SCHEMA
+    signature: str
+    url: str
+    title: str
+    language: str
+    model: str
+    dimension: int
+    chunks: tuple[EmbeddedChunk, ...]
+    notes: tuple[str, ...] = ()
+
+
+class Payload(Struct, frozen=True, kw_only=True):
+    """What a point carries beside its vectors: what a bot needs to answer and to cite."""
+
+    url: str
+    doc_id: str
+    title: str
+    topic: str
+    text: str
+    context: str
+    language: str
+    ordinal: int
+
+
+class Point(Struct, frozen=True, kw_only=True):
+    """One point of the collection. `indices` ascend without repeats and pair with `values`."""
+
+    id: str
+    dense: tuple[float, ...]
+    indices: tuple[int, ...]
+    values: tuple[float, ...]
+    payload: Payload
+
+
+class Bm25Snapshot(Struct, frozen=True, kw_only=True):
+    """
+    What the query side of BM25 needs; frozen per generation.
+
+    `vocab`: term → sparse index; `idf`: term → IDF. `analyzer` names the chain that made
+    the terms, and its version.
+    """
+
+    schema: int = SCHEMA
+    analyzer: str
+    analyzer_version: int
+    k1: float
+    b: float
+    avg_dl: float
+    num_docs: int
+    vocab: dict[str, int]
+    idf: dict[str, float]
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """
+    What a generation is: written beside it, sent to the bot at registration.
+
+    `signature` covers every embedded page and the index settings: the same signature
+    means that there is nothing to build.
+    """
+
+    schema: int = SCHEMA
+    generation: str
+    collection: str
+    signature: str
+    project_id: str
+    project: str
+    language: str
+    model: str
+    dimension: int
+    query_prefix: str
+    passage_prefix: str
+    dense_vector: str
+    sparse_vector: str
+    analyzer: str
+    analyzer_version: int
+    k1: float
+    b: float
+    avg_dl: float
+    pages: int
+    points: int
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What became of one URL in one phase: data, not an exception."""
+
+    url: str
+    state: State
+    reason: Reason = Reason.NONE
+    detail: str = ""
+    final_url: str = ""
+    status: int = 0
+    etag: str = ""
+    last_modified: str = ""
+    content: str = ""
+    not_modified: bool = False
+    retry_after: float | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Leg(Struct, frozen=True, kw_only=True):
+    """One retrieval leg's view of a hit: rank from 1, raw score; absent legs are `None`."""
+
+    rank: int
+    score: float
+
+
+class Hit(Struct, frozen=True, kw_only=True):
+    """A search result, best first, with what is needed to show, cite and explain it."""
+
+    id: str
+    score: float
+    url: str
+    title: str
+    topic: str
+    text: str
+    context: str
+    language: str
+    dense: Leg | None = None
+    bm25: Leg | None = None

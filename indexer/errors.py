@@ -1,0 +1,98 @@
+"""
+The errors of indexer, split by what the caller should do.
+
+    IndexerError              exit code 1
+    ├── Retryable             try again later: a passing reason (429, 5xx, time-out)
+    ├── Permanent             this URL or text will not do; the run goes on
+    │   └── Refused           a publish gate said no; the old index stays (exit 4)
+    ├── Misconfigured         wrong usage or configuration; a person must act (exit 2)
+    ├── Busy                  another run holds the project (exit 5)
+    ├── AllProvidersExhausted every provider of a chain failed; names each failure
+    └── Interrupted           stopped by a person or a signal; resumable (exit 130)
+
+A phase raises only `Retryable` or `Permanent`; the worker turns it into an `Outcome`.
+All are picklable: they cross process borders.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes, a contract with cron and scripts."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    PARTIAL = 3
+    REFUSED = 4
+    BUSY = 5
+    INTERRUPTED = 130
+
+
+class IndexerError(Exception):
+    """Something a person can read: what is wrong, where, what to do."""
+
+    exit_code = Exit.FAILED
+
+
+class Retryable(IndexerError):
+    """
+    A passing reason. `reason` is a `Reason` code; `retry_after` in seconds, if the
+    other side named one.
+    """
+
+    def __init__(self, message: str, *, reason: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retry_after = retry_after
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.args, dict(self.__dict__))
+
+
+class Permanent(IndexerError):
+    """This URL or text will not do, now or later. `reason` is a `Reason` code."""
+
+    def __init__(self, message: str, *, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.args, dict(self.__dict__))
+
+
+class Refused(Permanent):
+    """A publish gate said no: the live index stays as it is."""
+
+    exit_code = Exit.REFUSED
+
+
+class Misconfigured(IndexerError):
+    """Wrong usage or configuration: nothing was done, a person must act."""
+
+    exit_code = Exit.USAGE
+
+
+class Busy(IndexerError):
+    """Another run holds the project."""
+
+    exit_code = Exit.BUSY
+
+
+class AllProvidersExhausted(IndexerError):
+    """Every provider of a chain failed; the message names each failure."""
+
+
+class Interrupted(IndexerError):
+    """Stopped by a person or a signal; the next run goes on from here."""
+
+    exit_code = Exit.INTERRUPTED
+
+
+def _rebuild(kind: type[IndexerError], args: tuple[object, ...], state: dict[str, object]) -> IndexerError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error

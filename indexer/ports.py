@@ -1,0 +1,335 @@
+"""
+The edges: one narrow Protocol each. `indexer.adapters` implements them and
+`indexer.pipeline.wiring` alone names the implementations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct, field
+
+from indexer.artifacts import (
+    Bm25Snapshot,
+    ChunkedPage,
+    EmbeddedPage,
+    Manifest,
+    Outcome,
+    Page,
+    Payload,
+    Point,
+    Source,
+    State,
+)
+
+if TYPE_CHECKING:  # numpy takes a tenth of a second to import
+    import numpy as np
+    import numpy.typing as npt
+
+Vector: TypeAlias = "npt.NDArray[np.float32]"
+Artifact = TypeVar("Artifact", Page, ChunkedPage, EmbeddedPage)
+
+
+# ── fetching ────────────────────────────────────────────────────────────────────────────
+
+
+class Validators(Struct, frozen=True, kw_only=True):
+    """What makes a request conditional; both empty: unconditional."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """
+    One finished exchange. `url` was asked, `final_url` answered, `hops` lie between.
+
+    `body` is decoded from its Content-Encoding, whole, and within the size limit.
+    Header names are lower case. `status` 304 has an empty body.
+    """
+
+    url: str
+    final_url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    hops: tuple[str, ...] = ()
+
+
+class Fetch(Protocol):
+    """
+    Polite, guarded, patient GET.
+
+    Raises `Retryable` or `Permanent` with a `Reason`; returns any HTTP status otherwise.
+    `allow` is asked before each redirect hop; a refused hop is `Permanent` `out-of-scope`
+    (or the reason that `allow` returns).
+    """
+
+    async def __call__(
+        self,
+        url: str,
+        *,
+        validators: Validators = ...,
+        allow: Callable[[str], Awaitable[str]] | None = None,
+        accept: str = "",
+    ) -> Response: ...
+
+    async def aclose(self) -> None: ...
+
+
+# ── models ──────────────────────────────────────────────────────────────────────────────
+
+
+class Chat(Protocol):
+    """A chat model (or chain). `model` names it for signatures and notes."""
+
+    model: str
+    calls: int
+
+    def __call__(self, system: str, user: str, *, temperature: float = 0.1) -> str:
+        """
+        The answer's text.
+
+        Raises `AllProvidersExhausted` when no provider answers, `Permanent` when one
+        answers with something that is no answer (refusal, cut by length, reasoning only).
+        """
+        ...
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one embedding request may hold: tokens per text, texts and tokens per batch."""
+
+    max_tokens: int
+    batch_items: int
+    batch_tokens: int
+
+
+class Embed(Protocol):
+    """
+    An embedding model (or chain of servers of the same model).
+
+    `model` is its identity in caches and manifests, without provider. `embed` returns
+    one row per text, float32, raw as the model gave them; it raises `Permanent` naming
+    what was wrong (wrong count, order, dimension), `AllProvidersExhausted` when no server
+    answers.
+    """
+
+    model: str
+    limits: Limits
+
+    def count(self, text: str) -> int:
+        """Tokens of `text` as the model counts them (an upper bound is fine)."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]: ...
+
+
+class VectorCache(Protocol):
+    """Vectors by content key, shared by all projects; durable when `put` returns."""
+
+    def get(self, keys: Sequence[str]) -> dict[str, Vector]: ...
+
+    def put(self, vectors: Mapping[str, Vector]) -> None: ...
+
+
+# ── state ───────────────────────────────────────────────────────────────────────────────
+
+
+class Artifacts(Protocol):
+    """
+    One JSON per URL and phase, written atomically.
+
+    `load` gives `None` for a missing, truncated or foreign file (the latter two are
+    named in the log, and rebuilt by their phase). Raises `Misconfigured` for an artifact
+    of a newer schema.
+    """
+
+    def load(self, kind: type[Artifact], key: str) -> Artifact | None: ...
+
+    def save(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> None: ...
+
+    def delete(self, kind: type[Artifact], key: str) -> None: ...
+
+    def keys(self, kind: type[Artifact]) -> Iterator[str]: ...
+
+    def save_snapshot(self, snapshot: Bm25Snapshot) -> None: ...
+
+    def load_snapshot(self) -> Bm25Snapshot | None: ...
+
+
+class UrlRow(Struct, frozen=True, kw_only=True):
+    """One URL of the catalogue. `visit`: the number of the run that last dealt with it."""
+
+    url: str
+    key: str
+    found_in: tuple[str, ...] = ()
+    depth: int = 0
+    lastmod: str = ""
+    state: State = State.DISCOVERED
+    reason: str = ""
+    detail: str = ""
+    final_url: str = ""
+    status: int = 0
+    etag: str = ""
+    last_modified: str = ""
+    content: str = ""
+    visit: int = 0
+    tries: int = 0
+    checked_at: str = ""
+    fetched_at: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Resource(Struct, frozen=True, kw_only=True):
+    """A sitemap, feed or robots.txt as last read, for conditional requests."""
+
+    url: str
+    status: int
+    etag: str = ""
+    last_modified: str = ""
+    body: bytes = b""
+    visit: int = 0
+
+
+class Catalogue(Protocol):
+    """
+    The URL table of one project: what was found, where it stands, and why.
+
+    One writer. Every call is one transaction, durable when it returns.
+    """
+
+    def discover(self, sources: Iterable[Source]) -> list[str]:
+        """Add URLs; a known URL only gains `found_in`. Returns the new ones."""
+        ...
+
+    def get(self, url: str) -> UrlRow | None: ...
+
+    def rows(self, *, state: State | None = None) -> Iterator[UrlRow]: ...
+
+    def due(self, visit: int) -> Iterator[UrlRow]:
+        """URLs that run `visit` has not dealt with, by depth, then in order of discovery."""
+        ...
+
+    def mark(self, outcomes: Iterable[Outcome], visit: int) -> None: ...
+
+    def by_content(self, content: str) -> str:
+        """The first URL whose page has this text digest, or an empty string."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """URLs by state."""
+        ...
+
+    def resource(self, url: str) -> Resource | None: ...
+
+    def keep_resource(self, resource: Resource) -> None: ...
+
+    def open_visit(self, resume_hours: float) -> int:
+        """The number of the run to work on: the open one if young enough, else a new one."""
+        ...
+
+    def close_visit(self, visit: int) -> None: ...
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """A registry row. `options`: stored sources and crawl settings, as given by flags."""
+
+    id: str
+    name: str
+    language: str = ""
+    tg_api_key: str = ""
+    tg_lead_group: str = ""
+    prompts: dict[str, str] = field(default_factory=dict)
+    bot_url: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    generation: str = ""
+    registered: str = ""
+
+
+class Registry(Protocol):
+    """All projects. Table names and columns are those the bot reads."""
+
+    def add(self, project: Project) -> None: ...
+
+    def find(self, *, name: str = "", id: str = "") -> Project | None: ...
+
+    def all(self) -> list[Project]: ...
+
+    def update(self, project: Project) -> None: ...
+
+    def remove(self, id: str) -> None: ...
+
+    def save_bm25(self, project_id: str, snapshot: Bm25Snapshot) -> None: ...
+
+
+class Bot(Protocol):
+    """The running bot."""
+
+    def register(self, project_id: str, manifest: Mapping[str, Any]) -> None:
+        """Idempotent. Raises `Retryable` when the bot is down, `Permanent` when it refuses."""
+        ...
+
+
+# ── vectors ─────────────────────────────────────────────────────────────────────────────
+
+
+class Scored(Struct, frozen=True, kw_only=True):
+    """One candidate of one retrieval leg: raw score, best first."""
+
+    id: str
+    score: float
+    payload: Payload
+
+
+class Generation(Protocol):
+    """A generation being built: invisible until `publish`."""
+
+    name: str
+
+    def upsert(self, points: Sequence[Point]) -> None: ...
+
+    def seal(self, expected: int) -> None:
+        """Durable and verified: raises `Permanent` if the count is not `expected`."""
+        ...
+
+    def abandon(self) -> None: ...
+
+
+class Reader(Protocol):
+    """The published generation, open for reading."""
+
+    manifest: Manifest
+    snapshot: Bm25Snapshot
+
+    def dense(self, vector: Vector, limit: int) -> list[Scored]: ...
+
+    def sparse(self, indices: Sequence[int], values: Sequence[float], limit: int) -> list[Scored]: ...
+
+    def count(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class VectorStore(Protocol):
+    """
+    Immutable generations per project, one of them published.
+
+    A reader sees the whole old or the whole new generation, never anything between.
+    """
+
+    def current(self) -> Manifest | None: ...
+
+    def begin(self, generation: str, dimension: int) -> Generation: ...
+
+    def publish(self, manifest: Manifest, snapshot: Bm25Snapshot) -> None:
+        """The atomic swap; the manifest and the snapshot become part of the generation."""
+        ...
+
+    def reader(self) -> Reader | None: ...
+
+    def generations(self) -> list[str]: ...
+
+    def gc(self, keep: int) -> list[str]: ...
+
+    def drop(self) -> None: ...

@@ -1,0 +1,240 @@
+"""
+Settings: defaults < indexer.toml < environment < flags → one frozen `Settings`.
+
+The only reader of `os.environ`. Environment names are `INDEXER_SECTION__KEY`
+(`INDEXER_CRAWL__DELAY=2`); a value is read as TOML, else as a plain string.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from indexer.errors import Misconfigured
+
+Positive = Annotated[int, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(ge=0)]
+Timeout = Annotated[float, Meta(gt=0)]
+
+CONFIG_NAME = "indexer.toml"
+ENV_PREFIX = "INDEXER_"
+LOCAL_MODEL = "local/multilingual-e5-small"
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of indexer.toml: unknown keys are refused by name."""
+
+
+class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How pages are fetched. Times in seconds, sizes in MB of decoded body."""
+
+    delay: Seconds = 0.1
+    concurrency: Positive = 8
+    timeout: Timeout = 20.0
+    total_timeout: Timeout = 60.0
+    retries: Count = 2
+    max_body_mb: Annotated[float, Meta(gt=0)] = 10.0
+    max_pages: Positive = 10_000
+    max_depth: Count = 12
+    max_redirects: Count = 10
+    max_retry_after: Seconds = 120.0
+    max_crawl_delay: Seconds = 10.0
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    allow_private: tuple[str, ...] = ()
+    user_agent: str = ""
+    contact: str = ""
+    ignore_robots: bool = False
+
+
+class Extract(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a response becomes markdown."""
+
+    favor_recall: bool = True
+
+
+class Chunking(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Chunk limits in characters. `window` is how much of a page one chat call sees."""
+
+    max_chars: Annotated[int, Meta(ge=200)] = 1500
+    window: Annotated[int, Meta(ge=1000)] = 24_000
+    llm: bool = True
+
+
+class Index(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """BM25 parameters and analyzer (`stem` by language, or `plain`: base tokens only)."""
+
+    k1: Annotated[float, Meta(gt=0)] = 1.5
+    b: Annotated[float, Meta(ge=0, le=1)] = 0.75
+    analyzer: str = "stem"
+    keep_generations: Annotated[int, Meta(ge=1)] = 2
+
+
+class Search(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Fusion depth per leg, constant whatever the limit; `coverage_gate` 0 turns the gate off."""
+
+    prefetch: Positive = 200
+    coverage_gate: Annotated[float, Meta(ge=0, le=1)] = 0.4
+
+
+class Provider(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    One OpenAI-compatible server. Keys come from the environment or a file, never from a flag.
+
+    `api_key_env`: names of variables, each holding one key or several separated by
+    commas; `api_key_file`: one key per line. Together they are the key pool.
+    """
+
+    base_url: str
+    api_key_env: tuple[str, ...] = ()
+    api_key_file: str = ""
+    timeout: Timeout = 60.0
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Models(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Chains of `provider/model`, tried in order. `dimension` 0: what the model gives."""
+
+    extract: tuple[str, ...] = ()
+    embedding: tuple[str, ...] = (LOCAL_MODEL,)
+    dimension: Count = 0
+    max_tokens: Count = 0
+    batch_items: Positive = 128
+    batch_tokens: Positive = 100_000
+    adapter: str = ""
+    threads: Count = 0
+    precision: str = "int8"
+
+
+class Store(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where vectors live: `edge` (this process) or a Qdrant server URL."""
+
+    url: str = ""
+    api_key_env: str = "QDRANT_API_KEY"
+    timeout: Timeout = 30.0
+    prefer_grpc: bool = False
+
+
+class Bot(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The running bot that projects are registered with."""
+
+    url: str = ""
+    token_env: str = "INDEXER_BOT_TOKEN"  # noqa: S105 - the name of a variable, not a secret
+    timeout: Timeout = 15.0
+    retries: Count = 3
+
+
+class Run(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`workers` 0: everything in this process. A killed run is resumed within `resume_hours`."""
+
+    workers: Count = 2
+    resume_hours: Seconds = 24.0
+
+
+class Settings(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that can be configured."""
+
+    projects_dir: str = "projects"
+    crawl: Crawl = field(default_factory=Crawl)
+    extract: Extract = field(default_factory=Extract)
+    chunk: Chunking = field(default_factory=Chunking)
+    index: Index = field(default_factory=Index)
+    search: Search = field(default_factory=Search)
+    models: Models = field(default_factory=Models)
+    providers: dict[str, Provider] = field(default_factory=dict)
+    store: Store = field(default_factory=Store)
+    bot: Bot = field(default_factory=Bot)
+    run: Run = field(default_factory=Run)
+
+
+def load(
+    config: Path | None = None,
+    flags: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """
+    Merge all layers into one `Settings`.
+
+    `config`: a file that must exist; without it, `$INDEXER_CONFIG` or ./indexer.toml if
+    there is one. `flags`: nested, `None` values count as not given. Raises
+    `Misconfigured` naming the file or variable, the key and what was expected.
+    """
+    environ = os.environ if environ is None else environ
+    path = config or (Path(environ["INDEXER_CONFIG"]) if environ.get("INDEXER_CONFIG") else None)
+    data: dict[str, Any] = {}
+    origin = "the configuration"
+    if path is not None or Path(CONFIG_NAME).is_file():
+        origin = str(path or CONFIG_NAME)
+        data = _read_toml(path or Path(CONFIG_NAME))
+        _convert(data, origin)
+    _merge(data, _from_environment(environ))
+    _convert(data, "the environment (INDEXER_*)")
+    _merge(data, _given(flags or {}))
+    return _convert(data, "the options")
+
+
+def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
+    """The value of a variable that holds a secret, or an empty string."""
+    return (os.environ if environ is None else environ).get(name, "").strip()
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise Misconfigured(f"configuration file {path} does not exist; check --config") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"configuration file {path} cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise Misconfigured(f"{path} is not valid TOML: {error}; correct that line") from None
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """`INDEXER_PROJECTS_DIR` and every `INDEXER_SECTION__KEY`."""
+    data: dict[str, Any] = {}
+    if environ.get("INDEXER_PROJECTS_DIR"):
+        data["projects_dir"] = environ["INDEXER_PROJECTS_DIR"]
+    for name, text in environ.items():
+        if not name.startswith(ENV_PREFIX) or "__" not in name:
+            continue
+        *tables, key = name.removeprefix(ENV_PREFIX).lower().split("__")
+        node = data
+        for table in tables:
+            node = node.setdefault(table, {})
+        try:
+            node[key] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            node[key] = text
+    return data
+
+
+def _given(flags: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in flags.items():
+        if isinstance(value, Mapping):
+            out[key] = _given(value)
+        elif value is not None:
+            out[key] = value
+    return out
+
+
+def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> None:
+    for key, value in over.items():
+        if isinstance(value, Mapping) and isinstance(base.get(key), dict):
+            _merge(base[key], value)
+        else:
+            base[key] = dict(value) if isinstance(value, Mapping) else value
+
+
+def _convert(data: Mapping[str, Any], origin: str) -> Settings:
+    try:
+        return msgspec.convert(data, Settings, strict=True)
+    except msgspec.ValidationError as error:
+        raise Misconfigured(f"in {origin}: {error}") from None
