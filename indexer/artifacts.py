@@ -65,6 +65,20 @@ class Reason(StrEnum):
     EMBED_FAILED = "embed-failed"
 
 
+class Sources(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """
+    Where a project's URLs come from: the union of all of them.
+
+    `crawl`: start URLs whose links are followed (and whose robots.txt, sitemaps and
+    feeds are tried). `urls`: single pages. `files`: local documents, as `file://` URLs.
+    """
+
+    sitemaps: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    crawl: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
 class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A URL and where it was found, for example `sitemap:URL`, `link:URL`, `list`, `file`."""
 
@@ -72,6 +86,28 @@ class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
     found_in: str
     depth: int = 0
     lastmod: str = ""
+
+
+class Extracted(Struct, frozen=True, kw_only=True):
+    """
+    What a reader gets from one HTML document: metadata and markdown.
+
+    `alternates`: hreflang → URL. `extractor`: which judge's text was taken. `hidden`:
+    text found but kept out (invisible, or addressed to a language model).
+    """
+
+    title: str
+    text: str
+    language: str = ""
+    description: str = ""
+    published: str = ""
+    modified: str = ""
+    canonical: str = ""
+    extractor: str = ""
+    alternates: dict[str, str] = field(default_factory=dict)
+    site: str = ""
+    hidden: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Page(Struct, frozen=True, kw_only=True):
