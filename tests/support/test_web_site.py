@@ -18,9 +18,9 @@ def test_a_page_has_validators_and_answers_304_to_them(site):
         again = client.get(site.url("/"), headers={"If-None-Match": first.headers["etag"]})
         dated = client.get(site.url("/"), headers={"If-Modified-Since": first.headers["last-modified"]})
 
-    assert (200, 304, 304) == (first.status_code, again.status_code, dated.status_code)
-    assert ["/", "/", "/"] == site.paths()
-    assert [200, 304, 304] == [request.status for request in site.log]
+    assert (first.status_code, again.status_code, dated.status_code) == (200, 304, 304)
+    assert site.paths() == ["/", "/", "/"]
+    assert [request.status for request in site.log] == [200, 304, 304]
     assert site.connections == 1
 
 
@@ -36,7 +36,7 @@ def test_faults_happen_as_often_as_told(site):
     with httpx.Client() as client:
         answers = [client.get(site.url("/")) for _ in range(3)]
 
-    assert [503, 503, 200] == [answer.status_code for answer in answers]
+    assert [answer.status_code for answer in answers] == [503, 503, 200]
     assert answers[0].headers["retry-after"] == "1"
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 LAST_MODIFIED = formatdate(1_700_000_000, usegmt=True)
 
@@ -100,7 +100,7 @@ class Site:
         self.origin = f"http://{self.host}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
-    def __enter__(self) -> Site:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -250,7 +250,7 @@ class _Exchange(BaseHTTPRequestHandler):
             return
         self._send(request, site.answer(request), fault)
 
-    do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
+    do_HEAD = do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - names the base class asks for
 
     def _suffer(self, fault: Fault, request: Request) -> bool:
         """Whether the fault was the whole answer."""
