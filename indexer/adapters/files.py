@@ -1,0 +1,182 @@
+"""
+Artifacts as files: `1_pages/KEY.json`, `2_chunks/KEY.json`, `3_embeds/KEY.json`, `3_embeds/bm25.json`.
+
+A write is: temporary file beside the target, fsync, rename, fsync of the folder. A
+reader sees the whole old file or the whole new one, whatever kills the writer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from indexer.artifacts import SCHEMA, Bm25Snapshot, ChunkedPage, EmbeddedPage, Page
+from indexer.errors import IndexerError, Misconfigured
+from indexer.ids import url_key
+from indexer.ports import Artifact
+
+log = logging.getLogger("indexer")
+
+FOLDERS: dict[type, str] = {Page: "1_pages", ChunkedPage: "2_chunks", EmbeddedPage: "3_embeds"}
+SNAPSHOT = "3_embeds/bm25.json"
+_TEMPORARY = ".tmp-"
+
+
+class _Head(Struct):
+    """What is read of any artifact before it is trusted."""
+
+    schema: int
+    signature: str = ""
+    url: str = ""
+
+
+class FileArtifacts:
+    """The artifacts of one project under `root`. Picklable: workers open their own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def load(self, kind: type[Artifact], key: str) -> Artifact | None:
+        """The artifact, or `None` if it is missing, truncated or foreign (named in the log)."""
+        path = self._path(kind, key)
+        data = self._read(path)
+        if data is None or self._head(path, data, key) is None:
+            return None
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except msgspec.MsgspecError as error:
+            log.warning("%s is damaged (%s); it will be rebuilt", path, error)
+            return None
+
+    def signature(self, kind: type[Artifact], key: str) -> str:
+        """The stored signature without building the artifact; empty if there is none to trust."""
+        path = self._path(kind, key)
+        data = self._read(path)
+        head = self._head(path, data, key) if data is not None else None
+        return head.signature if head else ""
+
+    def save(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> None:
+        """Write atomically; the folder is made if need be."""
+        data = msgspec.json.encode(artifact)
+        if not isinstance(artifact, EmbeddedPage):  # vectors are not for reading
+            data = msgspec.json.format(data, indent=1)
+        write_atomically(self._path(type(artifact), key), data)
+
+    def delete(self, kind: type[Artifact], key: str) -> None:
+        """Remove an artifact; a missing one is fine."""
+        self._path(kind, key).unlink(missing_ok=True)
+
+    def keys(self, kind: type[Artifact]) -> Iterator[str]:
+        """Keys of all stored artifacts of a kind, sorted."""
+        folder = self.root / FOLDERS[kind]
+        if not folder.is_dir():
+            return
+        names = sorted(entry.name for entry in os.scandir(folder))
+        snapshot = Path(SNAPSHOT).name
+        for name in names:
+            if name.endswith(".json") and not name.startswith(_TEMPORARY) and name != snapshot:
+                yield name.removesuffix(".json")
+
+    def save_snapshot(self, snapshot: Bm25Snapshot) -> None:
+        """Write the BM25 snapshot of the published generation."""
+        write_atomically(self.root / SNAPSHOT, msgspec.json.encode(snapshot))
+
+    def load_snapshot(self) -> Bm25Snapshot | None:
+        """The BM25 snapshot, or `None` if it is missing or damaged."""
+        path = self.root / SNAPSHOT
+        data = self._read(path)
+        if data is None:
+            return None
+        try:
+            return msgspec.json.decode(data, type=Bm25Snapshot)
+        except msgspec.MsgspecError as error:
+            log.warning("%s is damaged (%s); it will be rebuilt", path, error)
+            return None
+
+    def sweep(self) -> None:
+        """Remove what killed writers left behind."""
+        for folder in FOLDERS.values():
+            for path in (self.root / folder).glob(f"{_TEMPORARY}*"):
+                path.unlink(missing_ok=True)
+
+    def _path(self, kind: type, key: str) -> Path:
+        return self.root / FOLDERS[kind] / f"{key}.json"
+
+    @staticmethod
+    def _read(path: Path) -> bytes | None:
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise IndexerError(f"cannot read {path}: {error.strerror}") from error
+
+    @staticmethod
+    def _head(path: Path, data: bytes, key: str) -> _Head | None:
+        try:
+            head = msgspec.json.decode(data, type=_Head)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            log.warning("%s is damaged (%s); it will be rebuilt", path, error)
+            return None
+        if head.schema > SCHEMA:
+            raise Misconfigured(
+                f"{path} was written by a newer indexer (schema {head.schema}, this one knows {SCHEMA}); "
+                "upgrade indexer, or rebuild the project in another folder"
+            )
+        if url_key(head.url) != key:
+            log.warning("%s holds another URL (%s); it will be rebuilt", path, head.url)
+            return None
+        return head
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """
+    Replace `path` by `data`, whole or not at all.
+
+    Raises `IndexerError` naming the path for a full disk, a read-only folder or the like.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+            raise
+        sync_folder(path.parent)
+    except OSError as error:
+        raise disk_error(path, error) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in `folder` durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def disk_error(path: Path, error: OSError) -> IndexerError:
+    """What a person can do about a failed write."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return IndexerError(f"no space left to write {path}; free some space and run again: nothing is lost")
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return Misconfigured(
+            f"cannot write {path}: {error.strerror}; make the folder writable or choose --projects-dir"
+        )
+    return IndexerError(f"cannot write {path}: {error.strerror}; run again after that is mended")

@@ -1,0 +1,96 @@
+"""
+One way to open our SQLite files: WAL, durable commits, numbered migrations, clear errors.
+
+A file made by a newer indexer is refused, a damaged one is named; neither is overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from indexer.adapters.files import disk_error
+from indexer.errors import IndexerError, Misconfigured
+
+Migration = Callable[[Any], None]
+
+
+def open_database(path: Path, migrations: Sequence[Migration], *, mode: int = 0o644) -> Any:
+    """
+    A `sqlite_utils.Database` at its newest version, each migration in a transaction of its own.
+
+    Raises `Misconfigured` for a file of a newer indexer or an unwritable folder,
+    `IndexerError` for a damaged file.
+    """
+    from sqlite_utils import Database
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=mode)
+    except OSError as error:
+        raise disk_error(path, error) from error
+    with mapped(path):
+        connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            database = Database(connection)
+            _migrate(path, database, migrations)
+        except BaseException:
+            connection.close()
+            raise
+    return database
+
+
+def _migrate(path: Path, database: Any, migrations: Sequence[Migration]) -> None:
+    connection = database.conn
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > len(migrations):
+        raise Misconfigured(
+            f"{path} was written by a newer indexer (version {version}, this one knows {len(migrations)}); "
+            "upgrade indexer or choose another --projects-dir"
+        )
+    for number in range(version, len(migrations)):
+        with transaction(connection):
+            if connection.execute("PRAGMA user_version").fetchone()[0] > number:
+                continue  # another process was faster
+            migrations[number](database)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """All or nothing; the write lock is taken at the start, so that it cannot be lost half-way."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def mapped(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ones that say which file and what to do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        text = str(error)
+        if "readonly" in text or "unable to open" in text:
+            raise Misconfigured(
+                f"cannot write {path}: {text}; make the folder writable or choose --projects-dir"
+            ) from error
+        if "full" in text:
+            raise IndexerError(
+                f"no space left to write {path}; free some space and run again: nothing is lost"
+            ) from error
+        if "malformed" in text or "not a database" in text:
+            raise IndexerError(
+                f"{path} is damaged ({text}); restore it from a backup or move it away"
+            ) from error
+        raise IndexerError(f"{path}: {text}") from error
