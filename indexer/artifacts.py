@@ -271,6 +271,19 @@ class Manifest(Struct, frozen=True, kw_only=True):
     points: int
 
 
+class Registration(Struct, frozen=True, kw_only=True):
+    """The body of `POST {bot}/api/register-project/{id}`: all that a bot needs to serve a project."""
+
+    id: str
+    name: str
+    language: str
+    prompts: dict[str, str]
+    tg_api_key: str
+    tg_lead_group: str
+    manifest: Manifest
+    bm25: Bm25Snapshot
+
+
 class Outcome(Struct, frozen=True, kw_only=True):
     """What became of one URL in one phase: data, not an exception."""
 

@@ -151,7 +151,15 @@ class Artifacts(Protocol):
 
     def delete(self, kind: type[Artifact], key: str) -> None: ...
 
+    def signature(self, kind: type[Artifact], key: str) -> str:
+        """The stored signature without building the artifact; empty if there is none to trust."""
+        ...
+
     def keys(self, kind: type[Artifact]) -> Iterator[str]: ...
+
+    def sweep(self) -> None:
+        """Remove what killed writers left behind."""
+        ...
 
     def save_snapshot(self, snapshot: Bm25Snapshot) -> None: ...
 
@@ -213,12 +221,20 @@ class Catalogue(Protocol):
 
     def mark(self, outcomes: Iterable[Outcome], visit: int) -> None: ...
 
+    def settle(self, states: Iterable[tuple[str, State, str, str]]) -> None:
+        """Set (url, state, reason, detail) after a later phase; the visit stays as it is."""
+        ...
+
     def by_content(self, content: str) -> str:
         """The first URL whose page has this text digest, or an empty string."""
         ...
 
     def counts(self) -> dict[str, int]:
         """URLs by state."""
+        ...
+
+    def reasons(self) -> dict[tuple[str, str], int]:
+        """URLs by (state, reason)."""
         ...
 
     def resource(self, url: str) -> Resource | None: ...
@@ -230,6 +246,10 @@ class Catalogue(Protocol):
         ...
 
     def close_visit(self, visit: int) -> None: ...
+
+    def last_visit(self) -> tuple[int, str, str]:
+        """(number, opened, closed) of the last run; (0, '', '') before the first."""
+        ...
 
 
 class Project(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,277 @@
+"""
+The main path: scrape → chunk → embed → index → publish → register, for one project.
+
+Each step asks what is owed (a missing artifact, or one whose signature does not match),
+does that, and leaves the rest alone. Killed anywhere and run again, it ends the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec import Struct
+
+from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Reason, Sources, State
+from indexer.errors import Exit
+from indexer.pipeline import publish, work
+from indexer.pipeline.drive import drive
+from indexer.pipeline.pools import open_processes, open_threads
+from indexer.pipeline.report import Progress, Report, count
+from indexer.pipeline.wiring import Wiring
+from indexer.ports import Artifacts, Catalogue, Project, UrlRow
+
+PHASES = ("scrape", "chunk", "embed", "index")
+EMBED_SLICE = 32  # pages whose chunks share batches; a kill loses at most the batch in flight
+CHATS_AT_ONCE = 8
+_LATER = (Reason.CHUNK_FAILED, Reason.EMBED_FAILED)
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What to do: sources, first and last phase, `only` these URLs, `force` without signatures."""
+
+    sources: Sources
+    first: str = PHASES[0]
+    last: str = PHASES[-1]
+    only: tuple[str, ...] = ()
+    force: bool = False
+    register: bool = True
+
+    def wants(self, phase: str) -> bool:
+        """Whether a phase is part of this run."""
+        return PHASES.index(self.first) <= PHASES.index(phase) <= PHASES.index(self.last)
+
+
+def run(wiring: Wiring, project: Project, request: Request, progress: Progress) -> tuple[Report, Exit]:
+    """
+    Bring a project up to date.
+
+    Raises `Busy` if another run holds it, `Misconfigured` where a person must act,
+    `Refused` if the new index must not replace the old one. What single URLs came to is
+    in the catalogue, not in an exception.
+    """
+    started = time.monotonic()
+    report = Report(project=project.name, id=project.id)
+    with (
+        wiring.lock(project),
+        wiring.catalogue(project) as catalogue,
+        open_processes(wiring.settings.run.workers) as pool,
+    ):
+        one = _Run(wiring, project, request, progress, catalogue, pool, report)
+        exit_code = one.all_phases()
+    report.seconds = round(time.monotonic() - started, 3)
+    return report, exit_code
+
+
+class _Trouble(Struct, frozen=True):
+    """Why a page did not pass a later phase."""
+
+    reason: str
+    detail: str
+
+
+@dataclass
+class _Run:
+    """One run over one project, under its lock."""
+
+    wiring: Wiring
+    project: Project
+    request: Request
+    progress: Progress
+    catalogue: Catalogue
+    pool: Executor
+    report: Report
+    troubles: dict[str, _Trouble] = field(default_factory=dict)
+
+    @property
+    def artifacts(self) -> Artifacts:
+        return self.wiring.artifacts(self.project)
+
+    def all_phases(self) -> Exit:
+        self.artifacts.sweep()
+        visit, whole = self.open_visit()
+        if self.request.wants("scrape"):
+            self.scrape(visit)
+        live = {row.key: row.url for row in live_rows(self.catalogue)}
+        if self.request.wants("chunk"):
+            self.chunk(live)
+        if self.request.wants("embed"):
+            self.embed(live)
+        exit_code = Exit.DONE
+        if self.request.wants("index"):
+            exit_code = self.index(live)
+        self.settle()
+        if whole:
+            self.catalogue.close_visit(visit)
+        count(self.report, self.catalogue.counts())
+        return max(exit_code, Exit.PARTIAL if self.report.failed else Exit.DONE)
+
+    def open_visit(self) -> tuple[int, bool]:
+        """
+        The visit to work on, and whether this run may close it.
+
+        A run over single URLs leaves an interrupted whole run open for the next one.
+        """
+        before, _, closed = self.catalogue.last_visit()
+        if not self.request.wants("scrape"):
+            return before, False
+        visit = self.catalogue.open_visit(self.wiring.settings.run.resume_hours)
+        resumed = visit == before and not closed
+        return visit, not (self.request.only and resumed)
+
+    def scrape(self, visit: int) -> None:
+        """Source → Page."""
+        import asyncio
+
+        from indexer.pipeline.scraping import scrape_all
+
+        async def scraping() -> Any:
+            fetch = self.wiring.fetch()
+            try:
+                return await scrape_all(
+                    self.request.sources,
+                    settings=self.wiring.settings,
+                    catalogue=self.catalogue,
+                    artifacts=self.artifacts,
+                    fetch=fetch,
+                    pool=self.pool,
+                    visit=visit,
+                    only=self.request.only or None,
+                    progress=lambda done, total, failed, host: self.progress.step(
+                        "Scraping", done, total, f"{failed} failed, {host}" if failed else host
+                    ),
+                )
+            finally:
+                await fetch.aclose()
+
+        done = asyncio.run(scraping())
+        self.report.fetched, self.report.not_modified = done.fetched, done.not_modified
+        pages = sum(1 for _ in live_rows(self.catalogue))
+        self.progress.say(f"Scraping completed: {pages} pages")
+
+    def chunk(self, live: dict[str, str]) -> None:
+        """Page → chunks."""
+        chat = self.wiring.chat
+        job = work.ChunkJob(
+            artifacts=self.artifacts, settings=self.wiring.settings.chunk, chat=chat, force=self.request.force
+        )
+        calls = chat.calls if chat else 0
+        with open_threads(CHATS_AT_ONCE if self.wiring.settings.run.workers else 0) as threads:
+            pool, size = (threads, 1) if chat else (self.pool, 16)
+            results = drive(
+                pool, work.chunk_slice, job, sorted(live), poisoned=_poisoned, size=size, width=16
+            )
+            with closing(results):
+                self.report.chunks = self.gather("Chunking", results, live)
+        self.report.chat_calls = (chat.calls if chat else 0) - calls
+        self.drop_dead(ChunkedPage, live)
+        self.progress.say(f"Chunking completed: {self.report.chunks} chunks")
+
+    def embed(self, live: dict[str, str]) -> None:
+        """Chunks → embedded chunks."""
+        models = self.wiring.settings.models
+        job = work.EmbedJob(
+            artifacts=self.artifacts,
+            model=self.wiring.embed,
+            cache=self.wiring.vector_cache,
+            adapter=models.adapter,
+            dimension=models.dimension,
+            force=self.request.force,
+        )
+        counts = work.EmbedCounts()
+        keys = [key for key in sorted(live) if live[key] not in self.troubles]
+        try:
+            vectors = self.gather("Embedding", _embed_slices(job, keys, counts), live)
+        finally:
+            self.report.embedded, self.report.embed_cached = counts.embedded, counts.cached
+        self.report.chunks = self.report.chunks or vectors
+        self.drop_dead(EmbeddedPage, live)
+        self.progress.say(f"Embeddings completed: {vectors} vectors")
+
+    def index(self, live: dict[str, str]) -> Exit:
+        """Embedded chunks → a published generation, registered with the bot."""
+        published = publish.publish(
+            self.wiring, self.project, self.artifacts, sorted(live), force=self.request.force
+        )
+        manifest = published.manifest
+        self.report.points, self.report.generation, self.report.published = (
+            manifest.points,
+            manifest.generation,
+            True,
+        )
+        self.progress.say(f"Upload completed: {manifest.pages} pages, {manifest.points} chunks indexed")
+        if not self.request.register:
+            return Exit.DONE
+        self.report.registered, exit_code = publish.register(self.wiring, published.project, self.progress)
+        return exit_code
+
+    def gather(self, phase: str, results: Iterator[work.Done], live: dict[str, str]) -> int:
+        """Count chunks and note troubles as results come in."""
+        chunks = 0
+        for number, done in enumerate(results, 1):
+            chunks += done.count
+            if done.reason:
+                self.troubles[live[done.key]] = _Trouble(done.reason, done.detail)
+            self.progress.step(phase, number, len(live))
+        return chunks
+
+    def drop_dead(self, kind: type[Any], live: Collection[str]) -> None:
+        """Remove artifacts of pages that are no more."""
+        for key in list(self.artifacts.keys(kind)):
+            if key not in live:
+                self.artifacts.delete(kind, key)
+
+    def settle(self) -> None:
+        """
+        Set every page's final state.
+
+        A page that failed a later phase keeps its last good version in the index, if
+        there is one, and says why.
+        """
+        indexed = State.INDEXED if self.request.last == "index" else State.FETCHED
+        changes = []
+        for row in live_rows(self.catalogue):
+            trouble = self.troubles.get(row.url)
+            state, reason, detail = indexed, row.reason, row.detail
+            if row.reason in _LATER:
+                reason = detail = ""
+            if trouble:
+                kept = self.artifacts.signature(EmbeddedPage, row.key)
+                state = indexed if kept else State.FAILED
+                reason, detail = trouble.reason, trouble.detail
+            if (state, reason, detail) != (row.state, row.reason, row.detail):
+                changes.append((row.url, state, reason, detail))
+        if changes:
+            self.catalogue.settle(changes)
+
+
+def live_rows(catalogue: Catalogue) -> Iterator[UrlRow]:
+    """URLs that have a page: fetched or indexed, or failed only in a later phase."""
+    for state in (State.FETCHED, State.INDEXED):
+        yield from catalogue.rows(state=state)
+    for row in catalogue.rows(state=State.FAILED):
+        if row.reason in _LATER:
+            yield row
+
+
+def _embed_slices(job: work.EmbedJob, keys: list[str], counts: work.EmbedCounts) -> Iterator[work.Done]:
+    for start in range(0, len(keys), EMBED_SLICE):
+        yield from work.embed_slice(job, keys[start : start + EMBED_SLICE], counts)
+
+
+def _poisoned(key: str) -> work.Done:
+    return work.Done(key=key, reason=Reason.CHUNK_FAILED, detail="it ended the worker that read it")
+
+
+def stale(artifacts: Artifacts, catalogue: Catalogue) -> dict[str, int]:
+    """How many live pages lack the artifact of each phase: what the next run owes at least."""
+    owed = dict.fromkeys(("pages", "chunks", "embeds"), 0)
+    for row in live_rows(catalogue):
+        owed["pages"] += not artifacts.signature(Page, row.key)
+        owed["chunks"] += not artifacts.signature(ChunkedPage, row.key)
+        owed["embeds"] += not artifacts.signature(EmbeddedPage, row.key)
+    return owed

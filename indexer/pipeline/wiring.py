@@ -1,0 +1,124 @@
+"""Settings → adapters: the only place that names them. Each is opened when it is first needed."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from indexer.errors import Misconfigured
+from indexer.ports import Chat, Embed, Fetch, Project, Registry, VectorCache, VectorStore
+from indexer.settings import Settings, secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from indexer.adapters.bot import HttpBot
+    from indexer.adapters.catalogue import SqliteCatalogue
+    from indexer.adapters.files import FileArtifacts
+
+CACHE = ".cache"
+VECTORS = "vectors"
+
+
+class Wiring:
+    """What one command works with."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.projects_dir = Path(settings.projects_dir)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The registry of the projects folder."""
+        from indexer.adapters.registry import SqliteRegistry
+
+        return SqliteRegistry(self.projects_dir)
+
+    def folder(self, project: Project) -> Path:
+        """The project's folder."""
+        return self.projects_dir / project.name
+
+    def lock(self, project: Project) -> contextlib.AbstractContextManager[None]:
+        """The project's writer lock; raises `Busy`."""
+        from indexer.adapters.locks import project_lock
+
+        return project_lock(self.folder(project))
+
+    @contextlib.contextmanager
+    def catalogue(self, project: Project) -> Iterator[SqliteCatalogue]:
+        """The project's URL table."""
+        from indexer.adapters.catalogue import SqliteCatalogue
+
+        catalogue = SqliteCatalogue(self.folder(project))
+        try:
+            yield catalogue
+        finally:
+            catalogue.close()
+
+    def artifacts(self, project: Project) -> FileArtifacts:
+        """The project's artifacts."""
+        from indexer.adapters.files import FileArtifacts
+
+        return FileArtifacts(self.folder(project))
+
+    def fetch(self) -> Fetch:
+        """The polite HTTP client."""
+        from indexer.adapters.http import HttpFetch
+
+        return HttpFetch(self.settings.crawl)
+
+    @cached_property
+    def chat(self) -> Chat | None:
+        """The chat chain of the `extract` tier, or `None` if there is none or it is turned off."""
+        if not self.settings.models.extract or not self.settings.chunk.llm:
+            return None
+        from indexer.adapters.openai_models import open_chat
+
+        return open_chat(self.settings)
+
+    @cached_property
+    def embed(self) -> Embed:
+        """The embedding model."""
+        from indexer.adapters.openai_models import open_embed
+
+        return open_embed(self.settings, cache_dir=self.projects_dir / CACHE)
+
+    @cached_property
+    def vector_cache(self) -> VectorCache:
+        """Vectors of all projects, by content."""
+        from indexer.adapters.vector_cache import SqliteVectorCache
+
+        return SqliteVectorCache(self.projects_dir / CACHE / "vectors.db")
+
+    def store(self, project: Project) -> VectorStore:
+        """The project's vector store."""
+        if self.settings.store.url:
+            from indexer.adapters.qdrant import QdrantStore
+
+            return QdrantStore(project.name, settings=self.settings.store, folder=self.folder(project))
+        from indexer.adapters.edge import EdgeStore
+
+        return EdgeStore(self.folder(project) / VECTORS, collection=project.name)
+
+    def bot(self, project: Project) -> HttpBot | None:
+        """The bot that the project is registered with, or `None` if none is configured."""
+        url = project.bot_url or self.settings.bot.url
+        if not url:
+            return None
+        from indexer.adapters.bot import HttpBot
+
+        bot = self.settings.bot
+        return HttpBot(url, token=secret(bot.token_env), timeout=bot.timeout, retries=bot.retries)
+
+    def project(self, *, name: str = "", id: str = "") -> Project:  # noqa: A002
+        """The project of this name or id. Raises `Misconfigured` listing what exists."""
+        found = self.registry.find(name=name, id=id)
+        if found:
+            return found
+        known = ", ".join(project.name for project in self.registry.all()[:10]) or "none yet"
+        raise Misconfigured(
+            f"there is no project {id or name!r} in {self.projects_dir.resolve()} (there: {known}); "
+            "see `indexer list`, or create it with `indexer init-project`"
+        )

@@ -1,0 +1,115 @@
+"""
+The work on one slice of URLs: load, phase, save → result.
+
+Module-level functions over picklable jobs, so that threads, processes or a cluster can
+run them. An artifact whose signature matches is left alone: that is all of resuming.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from msgspec import Struct
+
+from indexer.artifacts import ChunkedPage, EmbeddedPage, Outcome, Page, Reason
+from indexer.errors import Permanent, Retryable
+from indexer.ids import url_key
+from indexer.ports import Artifacts, Chat, Embed, VectorCache
+from indexer.settings import Chunking
+
+log = logging.getLogger("indexer")
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """What became of one page in one phase. `count`: its chunks; `reason`: why it failed."""
+
+    key: str
+    url: str = ""
+    count: int = 0
+    kept: bool = False
+    reason: str = ""
+    detail: str = ""
+
+
+class ChunkJob(Struct, frozen=True, kw_only=True):
+    """What chunking needs besides the keys. `chat` is `None` where processes do the work."""
+
+    artifacts: Artifacts
+    settings: Chunking
+    chat: Chat | None = None
+    force: bool = False
+
+
+def chunk_slice(job: ChunkJob, keys: list[str]) -> list[Done]:
+    """Chunk the pages of `keys` that are owed."""
+    return [_chunk_one(job, key) for key in keys]
+
+
+def _chunk_one(job: ChunkJob, key: str) -> Done:
+    from indexer.phases import chunk as phase
+
+    page = job.artifacts.load(Page, key)
+    if page is None:
+        return Done(key=key, reason=Reason.CHUNK_FAILED, detail="its page artifact is missing or damaged")
+    model = job.chat.model if job.chat else ""
+    signature = phase.signature_of(page, settings=job.settings, chat_model=model)
+    old = None if job.force else job.artifacts.load(ChunkedPage, key)
+    if old is not None and old.signature == signature:
+        return Done(key=key, url=page.url, count=len(old.chunks), kept=True)
+    try:
+        chunked = phase.chunk(page, settings=job.settings, chat=job.chat)
+    except (Retryable, Permanent) as error:
+        return Done(key=key, url=page.url, reason=Reason.CHUNK_FAILED, detail=str(error))
+    job.artifacts.save(key, chunked)
+    return Done(key=key, url=page.url, count=len(chunked.chunks))
+
+
+class EmbedJob(Struct, frozen=True, kw_only=True):
+    """What embedding needs besides the keys."""
+
+    artifacts: Artifacts
+    model: Embed
+    cache: VectorCache
+    adapter: str = ""
+    dimension: int = 0
+    force: bool = False
+
+
+class EmbedCounts(Struct, kw_only=True):
+    """Texts sent to the model and texts found in the cache."""
+
+    embedded: int = 0
+    cached: int = 0
+
+
+def embed_slice(job: EmbedJob, keys: list[str], counts: EmbedCounts) -> list[Done]:
+    """Embed the chunked pages of `keys` that are owed, all in common batches."""
+    from indexer.phases import embed as phase
+
+    done: list[Done] = []
+    owed: dict[str, ChunkedPage] = {}
+    for key in keys:
+        chunked = job.artifacts.load(ChunkedPage, key)
+        if chunked is None:
+            done.append(Done(key=key, reason=Reason.EMBED_FAILED, detail="its chunks are missing or damaged"))
+            continue
+        signature = phase.signature_of(chunked, model=job.model, adapter=job.adapter, dimension=job.dimension)
+        if not job.force and job.artifacts.signature(EmbeddedPage, key) == signature:
+            done.append(Done(key=key, url=chunked.url, count=len(chunked.chunks), kept=True))
+        else:
+            owed[chunked.url] = chunked
+    if not owed:
+        return done
+    results, embedded, cached = phase.embed(
+        list(owed.values()), model=job.model, cache=job.cache, adapter=job.adapter, dimension=job.dimension
+    )
+    counts.embedded += embedded
+    counts.cached += cached
+    for result in results:
+        key = url_key(result.url)
+        if isinstance(result, Outcome):
+            done.append(Done(key=key, url=result.url, reason=result.reason, detail=result.detail))
+        else:
+            job.artifacts.save(key, result)
+            done.append(Done(key=key, url=result.url, count=len(result.chunks)))
+    return done
