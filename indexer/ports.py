@@ -294,16 +294,22 @@ class Bot(Protocol):
 # ── vectors ─────────────────────────────────────────────────────────────────────────────
 
 
-class Scored(Struct, frozen=True, kw_only=True):
-    """One candidate of one retrieval leg: raw score, best first."""
+class Sparse(Struct, frozen=True, kw_only=True):
+    """A sparse vector: `indices` ascend without repeats and pair with `values`."""
+
+    indices: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+class Scored(Struct, frozen=True):
+    """One candidate of one retrieval leg, with the leg's own score (higher is nearer)."""
 
     id: str
     score: float
-    payload: Payload
 
 
 class Generation(Protocol):
-    """A generation being built: invisible until `publish`."""
+    """A generation being built: invisible until `publish`. Holds the store's writer lock."""
 
     name: str
 
@@ -313,18 +319,26 @@ class Generation(Protocol):
         """Durable and verified: raises `Permanent` if the count is not `expected`."""
         ...
 
-    def abandon(self) -> None: ...
+    def abandon(self) -> None:
+        """Remove it, unless it is published; again is harmless."""
+        ...
 
 
 class Reader(Protocol):
-    """The published generation, open for reading."""
+    """One published generation, open for reading; it stays whole while it is open."""
 
     manifest: Manifest
     snapshot: Bm25Snapshot
 
-    def dense(self, vector: Vector, limit: int) -> list[Scored]: ...
+    def nearest(self, queries: Sequence[Vector | Sparse], limit: int) -> list[list[Scored]]:
+        """The best `limit` points for each query, best first; equal scores in any order."""
+        ...
 
-    def sparse(self, indices: Sequence[int], values: Sequence[float], limit: int) -> list[Scored]: ...
+    def payloads(self, ids: Sequence[str]) -> dict[str, Payload]: ...
+
+    def terms(self, ids: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """The BM25 term indices of points."""
+        ...
 
     def count(self) -> int: ...
 
@@ -333,23 +347,45 @@ class Reader(Protocol):
 
 class VectorStore(Protocol):
     """
-    Immutable generations per project, one of them published.
+    Immutable generations of one project, one of them published.
 
     A reader sees the whole old or the whole new generation, never anything between.
+    One writer: `begin` raises `Busy` while another process holds an unpublished
+    generation; `publish`, `abandon` or the end of the process lets go.
     """
 
-    def current(self) -> Manifest | None: ...
+    def current(self) -> Manifest | None:
+        """The published generation; `None` if there is none, or its manifest is damaged."""
+        ...
 
-    def begin(self, generation: str, dimension: int) -> Generation: ...
+    def collection(self, generation: str) -> str:
+        """The name under which a generation is, or would be, stored."""
+        ...
+
+    def begin(self, generation: str, dimension: int) -> Generation:
+        """A new generation; removes what killed writers left behind."""
+        ...
 
     def publish(self, manifest: Manifest, snapshot: Bm25Snapshot) -> None:
         """The atomic swap; the manifest and the snapshot become part of the generation."""
         ...
 
+    def restore(self, generation: str) -> Manifest:
+        """Publish an earlier generation again (rollback)."""
+        ...
+
     def reader(self) -> Reader | None: ...
 
-    def generations(self) -> list[str]: ...
+    def generations(self) -> list[str]:
+        """Generations that are or were published and still exist, oldest first."""
+        ...
 
-    def gc(self, keep: int) -> list[str]: ...
+    def gc(self, keep: int) -> list[str]:
+        """
+        Keep the published generation and the newest others, `keep` in all; returns the removed.
+
+        A generation that a reader holds open stays until the next time.
+        """
+        ...
 
     def drop(self) -> None: ...

@@ -1,0 +1,116 @@
+"""
+Embedded pages → points, each checked: the embedded engine takes a NaN, a zero vector or
+a repeated sparse index without a word, and the point is then never found.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from indexer import ids
+from indexer.artifacts import EmbeddedChunk, EmbeddedPage, Payload, Point
+from indexer.errors import Permanent
+from indexer.index.bm25 import Weights, text_of
+
+if TYPE_CHECKING:
+    from indexer.ports import Vector
+
+MIN_NORM = 1e-6  # vectors are normalised to 1; anything near 0 has no direction
+
+
+class PointMaker:
+    """Makes the points of one generation. `dimension`: of every vector."""
+
+    def __init__(self, project_id: str, *, dimension: int, weights: Weights) -> None:
+        self._project_id = project_id
+        self._dimension = dimension
+        self._weights = weights
+
+    def points(self, page: EmbeddedPage) -> Iterator[Point]:
+        """
+        The points of a page, in order of its chunks.
+
+        Raises `Permanent` naming page and chunk for a vector that cannot be searched.
+        """
+        twins: Counter[str] = Counter()
+        key = ids.url_key(page.url)
+        for chunk in page.chunks:
+            text_hash = ids.digest(chunk.text)
+            name = ids.point_id(self._project_id, page.url, text_hash, twins[text_hash])
+            twins[text_hash] += 1
+            point = self._point(page, chunk, key, name)
+            try:
+                check(point, self._dimension)
+            except ValueError as error:
+                raise _unusable(page, chunk, str(error)) from None
+            yield point
+
+    def _point(self, page: EmbeddedPage, chunk: EmbeddedChunk, key: str, name: str) -> Point:
+        indices, values = self._weights.vector(chunk_text(chunk))
+        try:
+            dense = decode_vector(chunk.vector)
+        except ValueError as error:
+            raise _unusable(page, chunk, str(error)) from None
+        return Point(
+            id=name,
+            dense=tuple(dense.tolist()),
+            indices=indices,
+            values=values,
+            payload=Payload(
+                url=page.url,
+                doc_id=key,
+                title=page.title,
+                topic=chunk.topic,
+                text=chunk.text,
+                context=chunk.context,
+                language=page.language,
+                ordinal=chunk.ordinal,
+            ),
+        )
+
+
+def chunk_text(chunk: EmbeddedChunk) -> str:
+    """What BM25 reads of a chunk: as it is embedded, its topic first."""
+    return text_of((chunk.topic, chunk.context, chunk.text))
+
+
+def decode_vector(text: str) -> Vector:
+    """Base64 of little-endian float32 → vector. Raises `ValueError`."""
+    import numpy as np
+
+    try:
+        return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4")
+    except (binascii.Error, ValueError) as error:
+        raise ValueError(f"its vector is no base64 of float32 ({error})") from None
+
+
+def check(point: Point, dimension: int) -> None:
+    """Raises `ValueError` saying why the point could not be found, or would be found wrongly."""
+    if len(point.dense) != dimension:
+        raise ValueError(f"its vector has {len(point.dense)} dimensions, the index has {dimension}")
+    norm = math.hypot(*point.dense)
+    if not math.isfinite(norm):
+        raise ValueError("its vector holds NaN or infinity")
+    if norm < MIN_NORM:
+        raise ValueError("its vector is zero")
+    if len(point.indices) != len(point.values) or not point.indices:
+        raise ValueError(
+            f"its sparse vector pairs {len(point.indices)} indices with {len(point.values)} values"
+        )
+    if any(left >= right for left, right in zip(point.indices, point.indices[1:], strict=False)):
+        raise ValueError("the indices of its sparse vector do not ascend, or repeat")
+    if point.indices[0] < 0 or point.indices[-1] >= 2**32:
+        raise ValueError("an index of its sparse vector does not fit 32 bits")
+    if not all(math.isfinite(value) and value > 0 for value in point.values):
+        raise ValueError("its sparse vector holds a weight that is not a positive number")
+
+
+def _unusable(page: EmbeddedPage, chunk: EmbeddedChunk, why: str) -> Permanent:
+    return Permanent(
+        f"chunk {chunk.ordinal} of {page.url} cannot be indexed: {why}; re-embed with --from-phase embed"
+    )
