@@ -27,7 +27,7 @@ log = logging.getLogger("indexer")
 
 FOLDERS: dict[type, str] = {Page: "1_pages", ChunkedPage: "2_chunks", EmbeddedPage: "3_embeds"}
 SNAPSHOT = "3_embeds/bm25.json"
-_TEMPORARY = ".tmp-"
+TEMPORARY = ".tmp-"
 
 
 class _Head(Struct):
@@ -82,7 +82,7 @@ class FileArtifacts:
         names = sorted(entry.name for entry in os.scandir(folder))
         snapshot = Path(SNAPSHOT).name
         for name in names:
-            if name.endswith(".json") and not name.startswith(_TEMPORARY) and name != snapshot:
+            if name.endswith(".json") and not name.startswith(TEMPORARY) and name != snapshot:
                 yield name.removesuffix(".json")
 
     def save_snapshot(self, snapshot: Bm25Snapshot) -> None:
@@ -104,7 +104,7 @@ class FileArtifacts:
     def sweep(self) -> None:
         """Remove what killed writers left behind."""
         for folder in FOLDERS.values():
-            for path in (self.root / folder).glob(f"{_TEMPORARY}*"):
+            for path in (self.root / folder).glob(f"{TEMPORARY}*"):
                 path.unlink(missing_ok=True)
 
     def _path(self, kind: type, key: str) -> Path:
@@ -145,7 +145,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
