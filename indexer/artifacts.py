@@ -47,6 +47,7 @@ class Reason(StrEnum):
     UNSUPPORTED = "unsupported-type"
     LIMIT = "limit"  # --max-pages, --max-depth or a trap limit cut it off
     BAD_URL = "bad-url"
+    PENDING = "pending"  # not visited yet: the run was interrupted
     # failed: something is wrong; retried by the next run
     NOT_FOUND = "not-found"  # 404
     GONE = "gone"  # 410

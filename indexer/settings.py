@@ -238,3 +238,15 @@ def _convert(data: Mapping[str, Any], origin: str) -> Settings:
         return msgspec.convert(data, Settings, strict=True)
     except msgspec.ValidationError as error:
         raise Misconfigured(f"in {origin}: {error}") from None
+
+
+def secrets(settings: Settings, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Every secret that the settings refer to, so that output can be cleaned of them."""
+    names = [settings.store.api_key_env, settings.bot.token_env]
+    names += [name for provider in settings.providers.values() for name in provider.api_key_env]
+    found = [part.strip() for name in names for part in secret(name, environ).split(",")]
+    for provider in settings.providers.values():
+        if provider.api_key_file and Path(provider.api_key_file).is_file():
+            found += Path(provider.api_key_file).read_text(encoding="utf-8", errors="replace").split()
+        found += provider.headers.values()
+    return [text for text in found if text]

@@ -76,8 +76,14 @@ def remember(wiring: Wiring, project: Project, sources: Sources, flags: Mapping[
     options["sources"] = msgspec.to_builtins(merge_sources(stored_sources(project), sources))
     for section, values in flags.items():
         given = {key: value for key, value in values.items() if value is not None}
-        if given:
-            options[section] = {**options.get(section, {}), **given}
+        if not given:
+            continue
+        stored = options.get(section, {})
+        if "allow_private" in given:  # naming one more address must not close the others
+            given["allow_private"] = list(
+                dict.fromkeys([*stored.get("allow_private", ()), *given["allow_private"]])
+            )
+        options[section] = {**stored, **given}
     if options == project.options:
         return project
     changed = msgspec.structs.replace(project, options=options)
@@ -156,6 +162,21 @@ def _shown(url: str) -> str:
     """The address without credentials."""
     head, at, tail = url.rpartition("@")
     return f"{head.partition('//')[0]}//***@{tail}" if at and "//" in head else url
+
+
+def text_or_file(text: str) -> str:
+    """The text itself, or what `@FILE` holds. Raises `Misconfigured` for an unreadable file."""
+    if not text.startswith("@"):
+        return text
+    path = Path(text[1:])
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise Misconfigured(f"{path} is no UTF-8 text; save it as UTF-8") from None
+    except OSError as error:
+        raise Misconfigured(
+            f"cannot read {path}: {error.strerror}; write @FILE for a file that exists"
+        ) from None
 
 
 def local_files(paths: Sequence[Path]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Reason, Sources, State
-from indexer.errors import Exit
+from indexer.errors import Exit, Misconfigured
 from indexer.pipeline import publish, work
 from indexer.pipeline.drive import drive
 from indexer.pipeline.pools import open_processes, open_threads
@@ -40,6 +40,14 @@ class Request(Struct, frozen=True, kw_only=True):
     only: tuple[str, ...] = ()
     force: bool = False
     register: bool = True
+
+    def check(self) -> None:
+        """Raises `Misconfigured` if the phases are in the wrong order."""
+        if PHASES.index(self.first) > PHASES.index(self.last):
+            raise Misconfigured(
+                f"--from-phase {self.first} comes after --until-phase {self.last}; "
+                f"the order is {', '.join(PHASES)}"
+            )
 
     def wants(self, phase: str) -> bool:
         """Whether a phase is part of this run."""

@@ -1,0 +1,55 @@
+"""All commands of `indexer`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from indexer import __version__
+from indexer.cli import project_commands, query_commands, run_commands, tool_commands
+from indexer.cli.session import Config, Json, ProjectsDir, Quiet, Verbose
+
+app = typer.Typer(
+    name="indexer",
+    help="Turn a company's website into a searchable, registered knowledge base, and keep it true.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"indexer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global(
+    ctx: typer.Context,
+    *,
+    config: Config = None,
+    projects_dir: ProjectsDir = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = 0,
+    version: Annotated[  # noqa: ARG001 - eager: handled before
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    ctx.obj = {
+        "config": config,
+        "projects_dir": projects_dir,
+        "json": json,
+        "quiet": quiet,
+        "verbose": verbose,
+    }
+
+
+run_commands.add(app)
+project_commands.add(app)
+query_commands.add(app)
+tool_commands.add(app)

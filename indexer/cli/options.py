@@ -1,0 +1,113 @@
+"""Options that several commands share: SOURCES and PHASES."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from indexer.artifacts import Sources
+
+
+class PhaseName(StrEnum):
+    """The four phases, by name."""
+
+    SCRAPE = "scrape"
+    CHUNK = "chunk"
+    EMBED = "embed"
+    INDEX = "index"
+
+
+ProjectName = Annotated[str, typer.Option("--project-name", help="The project's name (see `indexer list`).")]
+Language = Annotated[str, typer.Option(help="Language of the site: ru or en (default: each page's own).")]
+
+LISTED: dict[str, Any] = {
+    "urls": Annotated[
+        list[str] | None, typer.Option("--urls", help="Single pages, separated by commas; repeatable.")
+    ],
+    "urls_file": Annotated[Path | None, typer.Option("--urls-file", help="File with one URL per line.")],
+}
+SOURCES: dict[str, Any] = {
+    "sitemap_url": Annotated[
+        list[str] | None, typer.Option("--sitemap-url", help="Sitemap or sitemap index; repeatable.")
+    ],
+    **LISTED,
+    "crawl": Annotated[
+        list[str] | None, typer.Option("--crawl", help="Start page whose links are followed; repeatable.")
+    ],
+}
+GUARD: dict[str, Any] = {
+    "allow_private": Annotated[
+        list[str] | None,
+        typer.Option("--allow-private", help="HOST:PORT that may be loopback or private; repeatable."),
+    ],
+}
+CRAWL: dict[str, Any] = {
+    **GUARD,
+    "max_pages": Annotated[int | None, typer.Option(min=1, help="Stop discovering at this many URLs.")],
+    "max_depth": Annotated[
+        int | None, typer.Option(min=0, help="Follow links this many steps from the start.")
+    ],
+    "include": Annotated[
+        list[str] | None, typer.Option("--include", help="Only URLs matching this pattern; repeatable.")
+    ],
+    "exclude": Annotated[
+        list[str] | None, typer.Option("--exclude", help="No URLs matching this pattern; repeatable.")
+    ],
+    "delay": Annotated[float | None, typer.Option(min=0, help="Seconds between requests to one host.")],
+    "concurrency": Annotated[int | None, typer.Option(min=1, help="Requests in flight per host.")],
+    "timeout": Annotated[float | None, typer.Option(help="Seconds without a byte before giving up.")],
+    "total_timeout": Annotated[float | None, typer.Option(help="Seconds for one URL in all.")],
+    "retries": Annotated[int | None, typer.Option(min=0, help="Further tries after a passing failure.")],
+    "max_body_mb": Annotated[float | None, typer.Option(help="Largest decoded body in MB.")],
+    "user_agent": Annotated[str | None, typer.Option(help="User-Agent header; name a contact in it.")],
+    "ignore_robots": Annotated[
+        bool | None, typer.Option("--ignore-robots/--obey-robots", help="Only for a site of your own.")
+    ],
+}
+PHASES: dict[str, Any] = {
+    "llm_chunk": Annotated[
+        bool | None,
+        typer.Option("--llm-chunk/--no-llm-chunk", help="Chunk with the chat model, or by paragraphs."),
+    ],
+    "workers": Annotated[
+        int | None, typer.Option(min=0, help="Worker processes; 0: everything in this one.")
+    ],
+    "from_phase": Annotated[PhaseName, typer.Option("--from-phase", help="First phase to run.")],
+    "until_phase": Annotated[PhaseName, typer.Option("--until-phase", help="Last phase to run.")],
+    "force": Annotated[bool, typer.Option("--force", help="Redo the phases even where nothing changed.")],
+    "register": Annotated[
+        bool, typer.Option("--register/--no-register", help="Tell the bot when the index is published.")
+    ],
+}
+DEFAULTS: dict[str, Any] = {
+    "from_phase": PhaseName.SCRAPE,
+    "until_phase": PhaseName.INDEX,
+    "force": False,
+    "register": True,
+}
+
+
+def sources_of(given: dict[str, Any]) -> Sources:
+    """SOURCES as typed. Raises `Misconfigured` for an address that is none."""
+    from indexer.pipeline.projects import parse_sources
+
+    return parse_sources(
+        sitemaps=given.get("sitemap_url") or (),
+        urls=given.get("urls") or (),
+        urls_file=given.get("urls_file"),
+        crawl=given.get("crawl") or (),
+    )
+
+
+def flags_of(crawl: dict[str, Any], phases: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    """The settings among the options, by section; `None` where an option was not given."""
+    values: dict[str, Any] = {
+        name: (tuple(value) or None) if isinstance(value, list) else value for name, value in crawl.items()
+    }
+    for name in ("timeout", "total_timeout", "max_body_mb", "delay"):
+        if values[name] is not None:
+            values[name] = float(values[name])
+    return {"crawl": values, "chunk": {"llm": (phases or {}).get("llm_chunk")}}

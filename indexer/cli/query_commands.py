@@ -1,0 +1,113 @@
+"""Commands that ask: search, eval, export."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from indexer.cli.options import ProjectName
+from indexer.cli.session import Session, command
+from indexer.errors import Misconfigured
+
+if TYPE_CHECKING:
+    from indexer.artifacts import Hit
+
+SHOWN = 300  # characters of a hit's text on a terminal
+
+
+class Mode(StrEnum):
+    """Which legs to ask."""
+
+    HYBRID = "hybrid"
+    DENSE = "dense"
+    BM25 = "bm25"
+
+
+def add(app: typer.Typer) -> None:
+    """Register the commands."""
+    command(app, "search")(search)
+    command(app, "eval")(evaluate)
+    command(app, "export")(export)
+
+
+def search(
+    session: Session,
+    *,
+    project_name: ProjectName,
+    query: Annotated[str, typer.Argument(help="The question.")] = "",
+    questions: Annotated[
+        str, typer.Option("--in", help="JSON Lines {id, question}, - for stdin; answers {id, hits}.")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Hits per question.")] = 10,
+    mode: Annotated[Mode, typer.Option(help="hybrid, dense or bm25.")] = Mode.HYBRID,
+) -> None:
+    """Ask the published index: hits with topic, text, URL, each leg's rank and score."""
+    from indexer.pipeline import ask
+
+    if bool(query.strip()) == bool(questions):
+        raise Misconfigured('ask one question ("…") or many with --in FILE')
+    project = session.project(project_name)
+    wiring = session.wiring(project)
+    if questions:
+        for record in ask.answer_all(wiring, project, questions, mode=mode.value, limit=limit):
+            session.console.data(record)
+        return
+    hits = ask.answer(wiring, project, query, mode=mode.value, limit=limit)
+    session.console.result(hits, "\n\n".join(map(_hit, range(1, len(hits) + 1), hits)) or "nothing found")
+
+
+def evaluate(
+    session: Session,
+    *,
+    project_name: ProjectName,
+    questions: Annotated[
+        Path, typer.Option("--questions", help="JSON Lines {question, relevant: [url, …]}.")
+    ],
+) -> None:
+    """Measure retrieval: nDCG@10, Recall@5 and MRR@10 per mode, per page (its best chunk's rank)."""
+    from indexer.pipeline import ask
+
+    project = session.project(project_name)
+    scores = ask.evaluate(session.wiring(project), project, questions)
+    lines = [f"{'mode':<8}{'nDCG@10':>9}{'Recall@5':>10}{'MRR@10':>9}{'questions':>11}"]
+    lines += [
+        f"{one['mode']:<8}{one['ndcg@10']:>9.3f}{one['recall@5']:>10.3f}{one['mrr@10']:>9.3f}{one['questions']:>11}"
+        for one in scores
+    ]
+    session.console.result(scores, "\n".join(lines))
+
+
+def export(
+    session: Session,
+    *,
+    project_name: ProjectName,
+    out: Annotated[str, typer.Option("--out", help="File to write; - for stdout.")] = "-",
+) -> None:
+    """Write JSON Lines, one per discovered URL: what became of it, its text and chunks."""
+    import msgspec
+
+    from indexer.pipeline import account
+    from indexer.pipeline.lines import writing
+
+    project = session.project(project_name)
+    with writing(out) as file:
+        for record in account.export(session.wiring(project), project):
+            file.write(msgspec.json.encode(record) + b"\n")
+    sys.stdout.flush()
+
+
+def _hit(number: int, hit: Hit) -> str:
+    text = f"{hit.context}\n{hit.text}" if hit.context else hit.text
+    if len(text) > SHOWN:
+        text = text[:SHOWN].rsplit(None, 1)[0] + " …"
+    legs = ", ".join(
+        f"{name} #{leg.rank} ({leg.score:.3f})"
+        for name, leg in (("dense", hit.dense), ("bm25", hit.bm25))
+        if leg
+    )
+    body = "\n".join(f"   {line}" for line in text.splitlines() if line.strip())
+    return f"{number}. {hit.topic}  [{hit.score:.3f}: {legs}]\n   {hit.url}\n{body}"

@@ -1,0 +1,174 @@
+"""Commands that run the pipeline: init-project, seed, add-urls, add-files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from indexer.cli.options import CRAWL, LISTED, PHASES, SOURCES, Language, ProjectName, flags_of, sources_of
+from indexer.cli.session import Session, command
+from indexer.errors import Exit, Misconfigured
+
+if TYPE_CHECKING:
+    from indexer.artifacts import Sources
+    from indexer.pipeline.report import Report
+    from indexer.ports import Project
+
+Text = Annotated[str, typer.Option(help="Text, or @FILE to read it from a file.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Register the commands."""
+    command(app, "init-project", sources=SOURCES, crawl=CRAWL, phases=PHASES)(init_project)
+    command(app, "seed", sources=SOURCES, crawl=CRAWL, phases=PHASES)(seed)
+    command(app, "add-urls", listed=LISTED, crawl=CRAWL, phases=PHASES)(add_urls)
+    command(app, "add-files", phases=PHASES)(add_files)
+
+
+def init_project(  # noqa: PLR0913 - the command's options
+    session: Session,
+    *,
+    name: Annotated[str, typer.Option("--name", help="The project's name: also its folder and collection.")],
+    language: Language = "",
+    tg_api_key: Annotated[str, typer.Option(help="Telegram bot token, or @FILE.")] = "",
+    tg_lead_group: Annotated[str, typer.Option(help="Telegram group for leads.")] = "",
+    prompt1: Text = "",
+    start_reply: Text = "",
+    bot_url: Annotated[str, typer.Option(help="Address of the running bot.")] = "",
+    sources: dict[str, Any],
+    crawl: dict[str, Any],
+    phases: dict[str, Any],
+) -> Exit:
+    """Create a project; with SOURCES also index it, publish it and register it with the bot."""
+    from indexer.pipeline.projects import create, text_or_file
+    from indexer.ports import Project
+
+    parsed = sources_of(sources)
+    flags = flags_of(crawl, phases)
+    session.settings(_only_given(flags))  # bad options must not leave a project behind
+    prompts = {"prompt1": text_or_file(prompt1), "start_reply": text_or_file(start_reply)}
+    project = create(
+        session.wiring(),
+        Project(
+            id="",
+            name=name,
+            language=language,
+            tg_api_key=text_or_file(tg_api_key).strip(),
+            tg_lead_group=tg_lead_group,
+            prompts={key: text for key, text in prompts.items() if text},
+            bot_url=bot_url,
+        ),
+    )
+    session.console.say(f"Created project {project.name} ({project.id})")
+    return _run(session, project, parsed, flags, phases)
+
+
+def seed(
+    session: Session,
+    *,
+    project_name: ProjectName = "",
+    project_id: Annotated[str, typer.Option("--project-id", help="The project's id.")] = "",
+    sources: dict[str, Any],
+    crawl: dict[str, Any],
+    phases: dict[str, Any],
+) -> Exit:
+    """Bring a project up to date; SOURCES are added to those it has."""
+    project = session.project(project_name, project_id)
+    return _run(session, project, sources_of(sources), flags_of(crawl, phases), phases)
+
+
+def add_urls(
+    session: Session,
+    *,
+    project_name: ProjectName,
+    listed: dict[str, Any],
+    crawl: dict[str, Any],
+    phases: dict[str, Any],
+) -> Exit:
+    """Add single pages to a project and index them."""
+    parsed = sources_of(listed)
+    if not parsed.urls:
+        raise Misconfigured("name pages with --urls U1,U2 or --urls-file FILE")
+    project = session.project(project_name)
+    return _run(session, project, parsed, flags_of(crawl, phases), phases, only=parsed.urls)
+
+
+def add_files(
+    session: Session,
+    *,
+    project_name: ProjectName,
+    paths: Annotated[list[Path], typer.Argument(help="Files (.md, .html, .txt) or folders of them.")],
+    phases: dict[str, Any],
+) -> Exit:
+    """Add local documents to a project and index them."""
+    from indexer.artifacts import Sources
+    from indexer.pipeline.projects import local_files
+
+    project = session.project(project_name)
+    files = local_files(paths)
+    return _run(session, project, Sources(files=files), {}, phases, only=files)
+
+
+def _run(
+    session: Session,
+    project: Project,
+    sources: Sources,
+    flags: dict[str, dict[str, Any]],
+    phases: dict[str, Any],
+    *,
+    only: tuple[str, ...] = (),
+) -> Exit:
+    from indexer.artifacts import Sources
+    from indexer.pipeline import projects
+    from indexer.pipeline.run import Request, run
+
+    project = projects.remember(session.wiring(project, flags), project, sources, flags)
+    wiring = session.wiring(project, {**flags, "run": {"workers": phases["workers"]}})
+    known = projects.stored_sources(project)
+    request = Request(
+        sources=known,
+        first=phases["from_phase"].value,
+        last=phases["until_phase"].value,
+        only=only,
+        force=phases["force"],
+        register=phases["register"],
+    )
+    request.check()
+    if known == Sources() and request.wants("scrape"):
+        return _created_only(session, project)
+    report, exit_code = run(wiring, project, request, session.console)
+    session.console.result(report, _summary(report))
+    return exit_code
+
+
+def _created_only(session: Session, project: Project) -> Exit:
+    from indexer.pipeline.report import Report
+
+    session.console.result(
+        Report(project=project.name, id=project.id),
+        f"{project.name}: no sources yet; add them with "
+        f"`indexer seed --project-name {project.name} --sitemap-url https://…/sitemap.xml`",
+    )
+    return Exit.DONE
+
+
+def _summary(report: Report) -> str:
+    total = (
+        f"{report.found} found = {report.indexed} indexed + {report.skipped} skipped + {report.failed} failed"
+    )
+    parts = [
+        f"{report.project}: {total}",
+        f"{report.chunks} chunks ({report.embedded} embedded, {report.embed_cached} from cache)",
+    ]
+    if report.generation:
+        parts.append(f"index {report.generation} with {report.points} points")
+    return "; ".join([*parts, f"{report.seconds:.1f} s"])
+
+
+def _only_given(flags: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        section: {key: value for key, value in values.items() if value is not None}
+        for section, values in flags.items()
+    }

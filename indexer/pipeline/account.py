@@ -1,0 +1,85 @@
+"""What exists and why: the rows of `export`, the figures of `status`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from indexer.artifacts import ChunkedPage, Page, Reason, State
+from indexer.pipeline.run import live_rows, stale
+from indexer.pipeline.wiring import Wiring
+from indexer.ports import Artifacts, Project, UrlRow
+
+_STATUS = {
+    State.FETCHED: "indexed",
+    State.INDEXED: "indexed",
+    State.SKIPPED: "skipped",
+    State.FAILED: "failed",
+    State.GONE: "failed",
+    State.DISCOVERED: "failed",
+}
+
+
+def export(wiring: Wiring, project: Project) -> Iterator[dict[str, Any]]:
+    """One record per discovered URL: what became of it, its text and its chunks as a bot gets them."""
+    artifacts = wiring.artifacts(project)
+    with wiring.catalogue(project) as catalogue:
+        for row in catalogue.rows():
+            yield _record(row, artifacts)
+
+
+def _record(row: UrlRow, artifacts: Artifacts) -> dict[str, Any]:
+    status = _STATUS[row.state]
+    page = artifacts.load(Page, row.key) if status == "indexed" else None
+    chunked = artifacts.load(ChunkedPage, row.key) if status == "indexed" else None
+    pending = row.state is State.DISCOVERED
+    return {
+        "url": row.url,
+        "final_url": row.final_url or row.url,
+        "status": status,
+        "reason": Reason.PENDING.value if pending else row.reason,
+        "detail": row.detail,
+        "found_in": row.found_in,
+        "title": page.title if page else "",
+        "text": page.text if page else "",
+        "chunks": [
+            {"topic": chunk.topic, "text": f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text}
+            for chunk in (chunked.chunks if chunked else ())
+        ],
+    }
+
+
+def status(wiring: Wiring, project: Project) -> dict[str, Any]:
+    """Phases, counts, what is stale and why, what is live."""
+    artifacts = wiring.artifacts(project)
+    with wiring.catalogue(project) as catalogue:
+        reasons = catalogue.reasons()
+        number, opened, closed = catalogue.last_visit()
+        owed = stale(artifacts, catalogue)
+        pages = sum(1 for _ in live_rows(catalogue))
+    manifest = wiring.store(project).current()
+    states: dict[str, int] = {}
+    for (state, _), count in reasons.items():
+        states[state] = states.get(state, 0) + count
+    return {
+        "project": project.name,
+        "id": project.id,
+        "language": project.language,
+        "found": sum(states.values()),
+        "pages": pages,
+        "states": states,
+        "reasons": [
+            {"state": state, "reason": reason, "urls": count}
+            for (state, reason), count in reasons.items()
+            if reason
+        ],
+        "owed": owed,
+        "run": {"number": number, "opened": opened, "closed": closed},
+        "generation": manifest.generation if manifest else "",
+        "points": manifest.points if manifest else 0,
+        "model": manifest.model if manifest else "",
+        "analyzer": manifest.analyzer if manifest else "",
+        "bot_url": project.bot_url,
+        "registered": bool(project.registered) and project.registered.endswith(f" {project.generation}"),
+        "sources": project.options.get("sources", {}),
+    }
