@@ -16,7 +16,9 @@ All are picklable: they cross process borders.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
+from pathlib import Path
 
 
 class Exit(IntEnum):
@@ -96,3 +98,14 @@ def _rebuild(kind: type[IndexerError], args: tuple[object, ...], state: dict[str
     error.args = args
     error.__dict__.update(state)
     return error
+
+
+def disk_error(path: Path, error: OSError) -> IndexerError:
+    """What a person can do about a failed write."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return IndexerError(f"no space left to write {path}; free some space and run again: nothing is lost")
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return Misconfigured(
+            f"cannot write {path}: {error.strerror}; make the folder writable or choose --projects-dir"
+        )
+    return IndexerError(f"cannot write {path}: {error.strerror}; run again after that is mended")

@@ -8,7 +8,6 @@ reader sees the whole old file or the whole new one, whatever kills the writer.
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import tempfile
@@ -19,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from indexer.artifacts import SCHEMA, Bm25Snapshot, ChunkedPage, EmbeddedPage, Page
-from indexer.errors import IndexerError, Misconfigured
+from indexer.errors import IndexerError, Misconfigured, disk_error
 from indexer.ids import url_key
 from indexer.ports import Artifact
 
@@ -169,14 +168,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def disk_error(path: Path, error: OSError) -> IndexerError:
-    """What a person can do about a failed write."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return IndexerError(f"no space left to write {path}; free some space and run again: nothing is lost")
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return Misconfigured(
-            f"cannot write {path}: {error.strerror}; make the folder writable or choose --projects-dir"
-        )
-    return IndexerError(f"cannot write {path}: {error.strerror}; run again after that is mended")

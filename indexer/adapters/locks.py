@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indexer.adapters.files import disk_error
-from indexer.errors import Busy
+from indexer.errors import Busy, disk_error
 
 LOCK = ".lock"
 HOLDER = ".lock.json"

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from indexer.adapters.files import disk_error
-from indexer.errors import IndexerError, Misconfigured
+from indexer.errors import IndexerError, Misconfigured, disk_error
 
 Migration = Callable[[Any], None]
 

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from indexer.adapters.files import disk_error
-from indexer.errors import Misconfigured
+from indexer.errors import Misconfigured, disk_error
 
 
 def read_lines(name: str, *, needs: tuple[str, ...]) -> Iterator[dict[str, Any]]:
