@@ -22,12 +22,16 @@ from indexer.artifacts import (
     Source,
     State,
 )
+from indexer.errors import IndexerError
+
+TOO_LONG = "too-long"  # the reason of a `Permanent` that a shorter text would not meet
 
 if TYPE_CHECKING:  # numpy takes a tenth of a second to import
     import numpy as np
     import numpy.typing as npt
 
 Vector: TypeAlias = "npt.NDArray[np.float32]"
+Row: TypeAlias = "Vector | IndexerError"
 Artifact = TypeVar("Artifact", Page, ChunkedPage, EmbeddedPage)
 
 
@@ -107,22 +111,31 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 class Embed(Protocol):
     """
-    An embedding model (or chain of servers of the same model).
+    An embedding model (or a chain of servers of the same model). Thread-safe.
 
-    `model` is its identity in caches and manifests, without provider. `embed` returns
-    one row per text, float32, raw as the model gave them; it raises `Permanent` naming
-    what was wrong (wrong count, order, dimension), `AllProvidersExhausted` when no server
-    answers.
+    `model` is its name in manifests, without provider. `identity` says all that its
+    vectors depend on besides the text (model, precision, requested dimension): the key of
+    caches. `dimension` is 0 until it is known.
     """
 
     model: str
+    identity: str
+    dimension: int
     limits: Limits
 
     def count(self, text: str) -> int:
         """Tokens of `text` as the model counts them (an upper bound is fine)."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]: ...
+    def embed(self, texts: Sequence[str]) -> list[Row]:
+        """
+        One row per text, in order: its vector, float32 of shape (dimension,), raw as the
+        model gave it, or the error that says why this text has none (`Permanent`, with
+        reason `too-long` where a shorter text would do).
+
+        Raises `AllProvidersExhausted` when no text got a vector.
+        """
+        ...
 
 
 class VectorCache(Protocol):
@@ -292,6 +305,9 @@ class Bot(Protocol):
 
 
 # ── vectors ─────────────────────────────────────────────────────────────────────────────
+
+DENSE_VECTOR = "dense"  # cosine
+SPARSE_VECTOR = "bm25"  # document side of BM25; the engine multiplies by IDF
 
 
 class Sparse(Struct, frozen=True, kw_only=True):

@@ -111,6 +111,7 @@ class Models(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     adapter: str = ""
     threads: Count = 0
     precision: str = "int8"
+    cache_dir: str = ""
 
 
 class Store(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

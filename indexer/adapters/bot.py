@@ -55,7 +55,7 @@ class HttpBot:
         policy: dict[str, Any] = {"sleep": self._sleep} if self._sleep else {}
         Retrying(
             stop=stop_after_attempt(self._retries + 1),
-            wait=wait_exponential_jitter(initial=0.5, max=10),
+            wait=wait_exponential_jitter(multiplier=0.5, max=10),
             retry=retry_if_exception_type(Retryable),
             reraise=True,
             **policy,

@@ -75,7 +75,7 @@ def _stem(token: str) -> str:
 
 def _stemmer(language: str) -> Callable[[str], str]:
     """A stemmer of this thread: the C ones keep state while they work."""
-    import snowballstemmer  # type: ignore[import-untyped]  # takes PyStemmer, the same in C, if present
+    import snowballstemmer  # takes PyStemmer, the same in C, if present
 
     stem: Callable[[str], str] | None = getattr(_local, language, None)
     if stem is None:

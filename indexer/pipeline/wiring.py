@@ -83,7 +83,8 @@ class Wiring:
         """The embedding model."""
         from indexer.adapters.openai_models import open_embed
 
-        return open_embed(self.settings, cache_dir=self.projects_dir / CACHE)
+        folder = self.settings.models.cache_dir
+        return open_embed(self.settings, cache_dir=Path(folder) if folder else self.projects_dir / CACHE)
 
     @cached_property
     def vector_cache(self) -> VectorCache:

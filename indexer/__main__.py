@@ -1,0 +1,5 @@
+"""`python -m indexer`."""
+
+from indexer.cli import main
+
+main()
