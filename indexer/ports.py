@@ -118,10 +118,17 @@ class Embed(Protocol):
     caches. `dimension` is 0 until it is known.
     """
 
-    model: str
-    identity: str
-    dimension: int
-    limits: Limits
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def limits(self) -> Limits: ...
 
     def count(self, text: str) -> int:
         """Tokens of `text` as the model counts them (an upper bound is fine)."""
