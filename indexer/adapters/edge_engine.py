@@ -1,0 +1,140 @@
+"""
+What is asked of qdrant-edge itself, its errors and the space it needs.
+
+Run as `python -m indexer.adapters.edge_engine SHARD`, it optimises a closed shard: the
+engine holds the interpreter lock for minutes then, so that needs a process of its own.
+Killed at any moment, it leaves a shard that answers as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from indexer.adapters.generations import REBUILD
+from indexer.artifacts import Point
+from indexer.errors import IndexerError, disk_error
+from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, Sparse
+
+if TYPE_CHECKING:
+    from indexer.ports import Vector
+
+EXACT_UP_TO = 100_000  # KB of vectors, 65,000 of 384 dimensions: below, a graph costs more than it saves
+SPARE = 4 << 20  # bytes that the engine's files need beside the points
+
+
+def create_shard(path: Path, dimension: int) -> Any:
+    """A new shard at the empty folder `path`."""
+    import qdrant_edge as engine
+
+    config = engine.EdgeConfig(
+        vectors={DENSE_VECTOR: engine.EdgeVectorParams(size=dimension, distance=engine.Distance.Cosine)},
+        sparse_vectors={SPARSE_VECTOR: engine.EdgeSparseVectorParams(modifier=engine.Modifier.Idf)},
+        optimizers=engine.EdgeOptimizersConfig(indexing_threshold=EXACT_UP_TO),
+        wal_enabled=False,  # with it one process at a time could read; a generation commits by `flush`
+    )
+    return engine.EdgeShard.create(str(path), config)
+
+
+def load_shard(path: Path) -> Any:
+    """The closed shard at `path`, opened."""
+    import qdrant_edge as engine
+
+    with mapped(path):
+        return engine.EdgeShard.load(str(path))
+
+
+def count_points(shard: Any) -> int:
+    """Points of a shard, counted one by one."""
+    import qdrant_edge as engine
+
+    return int(shard.count(engine.CountRequest(exact=True)))
+
+
+def engine_point(point: Point) -> Any:
+    """Our point as the engine takes it."""
+    import qdrant_edge as engine
+
+    sparse = engine.SparseVector(list(point.indices), list(point.values))
+    vectors: dict[str, Any] = {DENSE_VECTOR: list(point.dense), SPARSE_VECTOR: sparse}
+    return engine.Point(point.id, vectors, msgspec.structs.asdict(point.payload))
+
+
+def engine_query(query: Vector | Sparse) -> Any:
+    """A nearest-neighbour query over the vector that is of the same kind."""
+    import qdrant_edge as engine
+
+    if isinstance(query, Sparse):
+        sparse = engine.SparseVector(list(query.indices), list(query.values))
+        return engine.Query.Nearest(sparse, using=SPARSE_VECTOR)
+    return engine.Query.Nearest(query.tolist(), using=DENSE_VECTOR)
+
+
+def size_of(point: Point) -> int:
+    """Bytes on disk, generously: float32 and u32, the payload as UTF-8, twice for what surrounds them."""
+    payload = point.payload
+    letters = (
+        len(payload.text) + len(payload.context) + len(payload.topic) + len(payload.title) + len(payload.url)
+    )
+    return 2 * (4 * len(point.dense) + 8 * len(point.indices) + 4 * letters + 256)
+
+
+def require_space(folder: Path, size: int) -> None:
+    """Raises `IndexerError` unless `size` bytes fit; a full disk would kill the process later."""
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise disk_error(folder, error) from error
+    if free < size + SPARE:
+        raise IndexerError(
+            f"no space left to write {folder} ({free >> 20} MB free, {(size + SPARE) >> 20} MB needed); "
+            "free some space and run again: nothing is lost"
+        )
+
+
+def writable(path: Path) -> bool:
+    """Whether the engine can open `path` where it lies: it writes some kilobytes even to read."""
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage(path).free >= SPARE:
+            with tempfile.TemporaryFile(dir=path):
+                return True
+    return False
+
+
+@contextlib.contextmanager
+def mapped(path: Path) -> Iterator[None]:
+    """Map what the engine and the file system raise; the engine's panics are no `Exception`."""
+    try:
+        yield
+    except IndexerError:
+        raise
+    except OSError as error:
+        raise disk_error(path, error) from error
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        text = " ".join(str(error).split())[:300]
+        if "os error 28" in text:
+            raise IndexerError(f"no space left to write {path}; free some space and run again") from error
+        raise IndexerError(f"the index in {path} cannot be used: {text}; {REBUILD}") from error
+
+
+def optimise(path: str) -> None:
+    """Optimise the closed shard at `path` and make it durable."""
+    import qdrant_edge as engine
+
+    shard = engine.EdgeShard.load(path)
+    shard.optimize()
+    shard.flush()
+    shard.close()
+
+
+if __name__ == "__main__":
+    optimise(sys.argv[1])

@@ -1,0 +1,161 @@
+"""
+Embedded pages → a new generation: exact BM25 weights, checked points, verified count.
+
+The pages are read twice, one at a time: words are counted, then points are made.
+Publishing is the caller's: what is built here is invisible until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from msgspec import Struct
+
+from indexer import ids
+from indexer.artifacts import Bm25Snapshot, EmbeddedPage, Manifest, Point
+from indexer.errors import Misconfigured, Refused
+from indexer.index.analysis import Analyzer, analyzer
+from indexer.index.bm25 import Statistics, Weights
+from indexer.index.points import PointMaker, chunk_text
+from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, VectorStore
+from indexer.settings import Index, Settings
+
+NAME = "index"
+VERSION = 1
+BATCH = 512  # points handed to the store at once
+
+Pages = Callable[[], Iterable[EmbeddedPage]]
+
+
+def signature_of(pages: Iterable[tuple[str, str]], *, settings: Index, language: str = "") -> str:
+    """
+    What a generation of these pages stands for; the same signature: nothing to build.
+
+    `pages`: (key, signature) of every embedded page, in any order. Their signatures
+    cover text, model and prefixes; the settings that matter here are BM25's.
+    """
+    words = analyzer(settings.analyzer)
+    facts = {
+        "k1": settings.k1,
+        "b": settings.b,
+        "analyzer": words.name,
+        "analyzer_version": words.version,
+        "language": language,
+    }
+    content = (part for pair in sorted(pages) for part in pair)
+    return ids.signature(NAME, VERSION, facts, *content)
+
+
+def build(
+    pages: Pages,
+    *,
+    store: VectorStore,
+    project_id: str,
+    project: str,
+    language: str,
+    settings: Settings,
+    signature: str,
+    prefixes: tuple[str, str] = ("", ""),
+) -> tuple[Manifest, Bm25Snapshot]:
+    """
+    Build and seal a generation; `store.publish` with what is returned makes it live.
+
+    `pages` is called twice and must give the same pages in the same order. `prefixes`:
+    what the model's adapter puts before questions and before passages. Raises
+    `Refused` if there is no chunk, `Misconfigured` if pages come from different models,
+    `Permanent` for a vector that cannot be searched; nothing is left behind then.
+    """
+    words = analyzer(settings.index.analyzer)
+    survey = _Survey(words)
+    for page in pages():
+        survey.add(page)
+    model, dimension = survey.model()
+    snapshot = survey.statistics.snapshot(k1=settings.index.k1, b=settings.index.b)
+    points = PointMaker(project_id, dimension=dimension, weights=Weights(snapshot, words))
+    generation = store.begin(_new_name(store), dimension)
+    try:
+        rest = (point for page in pages() for point in points.points(page))
+        for batch in _batches(rest):
+            generation.upsert(batch)
+        generation.seal(snapshot.num_docs)
+    except BaseException:
+        generation.abandon()
+        raise
+    manifest = Manifest(
+        generation=generation.name,
+        collection=store.collection(generation.name),
+        signature=signature,
+        project_id=project_id,
+        project=project,
+        language=language,
+        model=model,
+        dimension=dimension,
+        query_prefix=prefixes[0],
+        passage_prefix=prefixes[1],
+        dense_vector=DENSE_VECTOR,
+        sparse_vector=SPARSE_VECTOR,
+        analyzer=words.name,
+        analyzer_version=words.version,
+        k1=snapshot.k1,
+        b=snapshot.b,
+        avg_dl=snapshot.avg_dl,
+        pages=survey.pages,
+        points=snapshot.num_docs,
+    )
+    return manifest, snapshot
+
+
+class _Seen(Struct):
+    """Pages of one model: how many, and one of them."""
+
+    example: str
+    pages: int = 0
+
+
+class _Survey:
+    """First pass: words, and which models made the vectors."""
+
+    def __init__(self, words: Analyzer) -> None:
+        self.statistics = Statistics(words)
+        self.pages = 0
+        self._models: dict[tuple[str, int], _Seen] = {}
+
+    def add(self, page: EmbeddedPage) -> None:
+        if not page.chunks:
+            return
+        self.pages += 1
+        self._models.setdefault((page.model, page.dimension), _Seen(page.url)).pages += 1
+        for chunk in page.chunks:
+            self.statistics.add(chunk_text(chunk))
+
+    def model(self) -> tuple[str, int]:
+        """The one model and its dimension."""
+        if not self._models:
+            raise Refused("no page has a chunk to index: an empty index is not built, the old one stays")
+        if len(self._models) > 1:
+            kinds = "; ".join(
+                f"{model} ({dimension} dimensions): {seen.pages} pages, for example {seen.example}"
+                for (model, dimension), seen in sorted(self._models.items())
+            )
+            raise Misconfigured(
+                f"the pages were embedded by different models, which one index cannot hold: {kinds}; "
+                "re-embed them with --from-phase embed"
+            )
+        return next(iter(self._models))
+
+
+def _new_name(store: VectorStore) -> str:
+    """A ULID after all those of the store, even if the clock was set back: names sort by age."""
+    from ulid import ULID
+
+    fresh = str(ULID())
+    newest = max(store.generations(), default="")
+    if fresh > newest:
+        return fresh
+    return str(ULID.from_timestamp(ULID.from_str(newest).timestamp + 0.001))
+
+
+def _batches(points: Iterator[Point]) -> Iterator[list[Point]]:
+    while batch := list(islice(points, BATCH)):
+        yield batch
