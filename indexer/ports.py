@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct, field
-
 from indexer.artifacts import (
     Bm25Snapshot,
     ChunkedPage,
@@ -17,7 +15,6 @@ from indexer.artifacts import (
     Manifest,
     Outcome,
     Page,
-    Payload,
     Point,
     Source,
     State,
@@ -26,39 +23,41 @@ from indexer.errors import IndexerError
 
 TOO_LONG = "too-long"  # the reason of a `Permanent` that a shorter text would not meet
 
+from indexer.records import Limits, Project, Resource, Response, Scored, UrlRow, Validators
+
 if TYPE_CHECKING:  # numpy takes a tenth of a second to import
     import numpy as np
     import numpy.typing as npt
 
 Vector: TypeAlias = "npt.NDArray[np.float32]"
 Row: TypeAlias = "Vector | IndexerError"
+__all__ = [
+    "Artifact",
+    "Artifacts",
+    "Bot",
+    "Catalogue",
+    "Chat",
+    "Embed",
+    "Fetch",
+    "Generation",
+    "Limits",
+    "Project",
+    "Reader",
+    "Registry",
+    "Resource",
+    "Response",
+    "Scored",
+    "UrlRow",
+    "Validators",
+    "Vector",
+    "VectorCache",
+    "VectorStore",
+]
+
 Artifact = TypeVar("Artifact", Page, ChunkedPage, EmbeddedPage)
 
 
 # ── fetching ────────────────────────────────────────────────────────────────────────────
-
-
-class Validators(Struct, frozen=True, kw_only=True):
-    """What makes a request conditional; both empty: unconditional."""
-
-    etag: str = ""
-    last_modified: str = ""
-
-
-class Response(Struct, frozen=True, kw_only=True):
-    """
-    One finished exchange. `url` was asked, `final_url` answered, `hops` lie between.
-
-    `body` is decoded from its Content-Encoding, whole, and within the size limit.
-    Header names are lower case. `status` 304 has an empty body.
-    """
-
-    url: str
-    final_url: str
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    hops: tuple[str, ...] = ()
 
 
 class Fetch(Protocol):
@@ -99,14 +98,6 @@ class Chat(Protocol):
         answers with something that is no answer (refusal, cut by length, reasoning only).
         """
         ...
-
-
-class Limits(Struct, frozen=True, kw_only=True):
-    """What one embedding request may hold: tokens per text, texts and tokens per batch."""
-
-    max_tokens: int
-    batch_items: int
-    batch_tokens: int
 
 
 class Embed(Protocol):
@@ -186,40 +177,6 @@ class Artifacts(Protocol):
     def load_snapshot(self) -> Bm25Snapshot | None: ...
 
 
-class UrlRow(Struct, frozen=True, kw_only=True):
-    """One URL of the catalogue. `visit`: the number of the run that last dealt with it."""
-
-    url: str
-    key: str
-    found_in: tuple[str, ...] = ()
-    depth: int = 0
-    lastmod: str = ""
-    state: State = State.DISCOVERED
-    reason: str = ""
-    detail: str = ""
-    final_url: str = ""
-    status: int = 0
-    etag: str = ""
-    last_modified: str = ""
-    content: str = ""
-    visit: int = 0
-    tries: int = 0
-    checked_at: str = ""
-    fetched_at: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
-
-
-class Resource(Struct, frozen=True, kw_only=True):
-    """A sitemap, feed or robots.txt as last read, for conditional requests."""
-
-    url: str
-    status: int
-    etag: str = ""
-    last_modified: str = ""
-    body: bytes = b""
-    visit: int = 0
-
-
 class Catalogue(Protocol):
     """
     The URL table of one project: what was found, where it stands, and why.
@@ -272,21 +229,6 @@ class Catalogue(Protocol):
         ...
 
 
-class Project(Struct, frozen=True, kw_only=True):
-    """A registry row. `options`: stored sources and crawl settings, as given by flags."""
-
-    id: str
-    name: str
-    language: str = ""
-    tg_api_key: str = ""
-    tg_lead_group: str = ""
-    prompts: dict[str, str] = field(default_factory=dict)
-    bot_url: str = ""
-    options: dict[str, Any] = field(default_factory=dict)
-    generation: str = ""
-    registered: str = ""
-
-
 class Registry(Protocol):
     """All projects. Table names and columns are those the bot reads."""
 
@@ -322,13 +264,6 @@ class Sparse(Struct, frozen=True, kw_only=True):
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
-
-
-class Scored(Struct, frozen=True):
-    """One candidate of one retrieval leg, with the leg's own score (higher is nearer)."""
-
-    id: str
-    score: float
 
 
 class Generation(Protocol):

@@ -1,0 +1,101 @@
+"""
+The values that cross an edge: what `indexer.ports` speaks of besides the artifacts.
+
+Frozen, without behaviour, like the artifacts; unlike them they may hold times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from indexer.artifacts import State
+
+
+class Validators(Struct, frozen=True, kw_only=True):
+    """What makes a request conditional; both empty: unconditional."""
+
+    etag: str = ""
+    last_modified: str = ""
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """
+    One finished exchange. `url` was asked, `final_url` answered, `hops` lie between.
+
+    `body` is decoded from its Content-Encoding, whole, and within the size limit.
+    Header names are lower case. `status` 304 has an empty body.
+    """
+
+    url: str
+    final_url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    hops: tuple[str, ...] = ()
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What one embedding request may hold: tokens per text, texts and tokens per batch."""
+
+    max_tokens: int
+    batch_items: int
+    batch_tokens: int
+
+
+class UrlRow(Struct, frozen=True, kw_only=True):
+    """One URL of the catalogue. `visit`: the number of the run that last dealt with it."""
+
+    url: str
+    key: str
+    found_in: tuple[str, ...] = ()
+    depth: int = 0
+    lastmod: str = ""
+    state: State = State.DISCOVERED
+    reason: str = ""
+    detail: str = ""
+    final_url: str = ""
+    status: int = 0
+    etag: str = ""
+    last_modified: str = ""
+    content: str = ""
+    visit: int = 0
+    tries: int = 0
+    checked_at: str = ""
+    fetched_at: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+class Resource(Struct, frozen=True, kw_only=True):
+    """A sitemap, feed or robots.txt as last read, for conditional requests."""
+
+    url: str
+    status: int
+    etag: str = ""
+    last_modified: str = ""
+    body: bytes = b""
+    visit: int = 0
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """A registry row. `options`: stored sources and crawl settings, as given by flags."""
+
+    id: str
+    name: str
+    language: str = ""
+    tg_api_key: str = ""
+    tg_lead_group: str = ""
+    prompts: dict[str, str] = field(default_factory=dict)
+    bot_url: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+    generation: str = ""
+    registered: str = ""
+
+
+class Scored(Struct, frozen=True):
+    """One candidate of one retrieval leg, with the leg's own score (higher is nearer)."""
+
+    id: str
+    score: float
