@@ -15,15 +15,24 @@ from indexer.artifacts import (
     Manifest,
     Outcome,
     Page,
+    Payload,
     Point,
     Source,
     State,
 )
 from indexer.errors import IndexerError
+from indexer.records import (
+    Limits,
+    Project,
+    Resource,
+    Response,
+    Scored,
+    Sparse,
+    UrlRow,
+    Validators,
+)
 
 TOO_LONG = "too-long"  # the reason of a `Permanent` that a shorter text would not meet
-
-from indexer.records import Limits, Project, Resource, Response, Scored, UrlRow, Validators
 
 if TYPE_CHECKING:  # numpy takes a tenth of a second to import
     import numpy as np
@@ -32,6 +41,7 @@ if TYPE_CHECKING:  # numpy takes a tenth of a second to import
 Vector: TypeAlias = "npt.NDArray[np.float32]"
 Row: TypeAlias = "Vector | IndexerError"
 __all__ = [
+    "TOO_LONG",
     "Artifact",
     "Artifacts",
     "Bot",
@@ -47,6 +57,7 @@ __all__ = [
     "Resource",
     "Response",
     "Scored",
+    "Sparse",
     "UrlRow",
     "Validators",
     "Vector",
@@ -257,13 +268,6 @@ class Bot(Protocol):
 
 DENSE_VECTOR = "dense"  # cosine
 SPARSE_VECTOR = "bm25"  # document side of BM25; the engine multiplies by IDF
-
-
-class Sparse(Struct, frozen=True, kw_only=True):
-    """A sparse vector: `indices` ascend without repeats and pair with `values`."""
-
-    indices: tuple[int, ...]
-    values: tuple[float, ...]
 
 
 class Generation(Protocol):

@@ -99,3 +99,10 @@ class Scored(Struct, frozen=True):
 
     id: str
     score: float
+
+
+class Sparse(Struct, frozen=True, kw_only=True):
+    """A sparse vector: `indices` ascend without repeats and pair with `values`."""
+
+    indices: tuple[int, ...]
+    values: tuple[float, ...]
