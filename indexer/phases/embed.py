@@ -1,0 +1,271 @@
+"""
+Chunks → embedded chunks: each distinct text is embedded once, ever.
+
+    parts of every chunk → those the cache knows → the rest in full batches across pages
+    → checked → into the cache as each batch returns → averaged per chunk
+
+A text whose vector is unusable fails its page and no other. When the model cannot be
+had, `AllProvidersExhausted` is raised after what came back is in the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from indexer import ids
+from indexer.artifacts import ChunkedPage, EmbeddedChunk, EmbeddedPage, Outcome, Reason, State
+from indexer.embed import passages
+from indexer.embed.adapters import adapter_for
+from indexer.embed.batches import batches
+from indexer.errors import AllProvidersExhausted, IndexerError, Misconfigured, Permanent
+from indexer.ports import TOO_LONG, Embed, Vector, VectorCache
+
+PHASE = "embed"
+VERSION = 1
+
+
+def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimension: int = 0) -> str:
+    """
+    What the embedded page of `chunked` stands for: its chunks, the model and the adapter.
+
+    Costs no model call. `adapter` and `dimension` are the settings' values (empty, 0: the
+    model's own).
+    """
+    shape = adapter_for(model.model, adapter)
+    facts = {
+        "model": model.identity,
+        "prefix": shape.passage_prefix,
+        "dimension": dimension,
+        "max_tokens": model.limits.max_tokens,
+    }
+    content = msgspec.json.encode(msgspec.structs.replace(chunked, signature=""))
+    return ids.signature(PHASE, VERSION, facts, content)
+
+
+def embed(
+    pages: Sequence[ChunkedPage], *, model: Embed, cache: VectorCache, adapter: str = "", dimension: int = 0
+) -> tuple[list[EmbeddedPage | Outcome], int, int]:
+    """
+    Embed a slice of pages in common batches.
+
+    Returns one `EmbeddedPage` or failed `Outcome` per page, in order, the number of texts
+    sent to the model, and the number of texts that were not (cached, or repeated).
+    Raises `AllProvidersExhausted` when the model cannot be had, `Misconfigured` when its
+    dimension is not that of the vectors made before.
+    """
+    prefix = adapter_for(model.model, adapter).passage_prefix
+    work = _Vectors(model, cache=cache, prefix=prefix, adapter=adapter, dimension=dimension)
+    limit = model.limits.max_tokens
+    plan = [
+        [passages.parts_of(chunk, prefix=prefix, limit=limit, count=work.count) for chunk in page.chunks]
+        for page in pages
+    ]
+    work.fill(part for chunks in plan for parts in chunks for part in parts)
+    results = [
+        _page(
+            page,
+            chunks,
+            work,
+            signature=signature_of(page, model=model, adapter=adapter, dimension=dimension),
+        )
+        for page, chunks in zip(pages, plan, strict=True)
+    ]
+    total = sum(len(parts) for chunks in plan for parts in chunks)
+    return results, work.sent, max(0, total - work.sent)
+
+
+def embed_queries(questions: Sequence[str], *, model: Embed, prefix: str) -> list[Vector]:
+    """
+    One unit vector per question. `prefix` is the manifest's `query_prefix`.
+
+    Raises `Permanent` for a question without a usable vector (an empty one, for example).
+    """
+    limit = model.limits.max_tokens
+    work = _Vectors(model, cache=None, prefix=prefix)
+    plan = []
+    for question in questions:
+        if not question.strip():
+            raise Permanent("the question is empty; ask something")
+        plan.append(passages.split(question.strip(), prefix=prefix, limit=limit, count=work.count))
+    work.fill(part for parts in plan for part in parts)
+    vectors = []
+    for question, parts in zip(questions, plan, strict=True):
+        trouble = work.trouble(parts)
+        if trouble:
+            raise Permanent(f"the question {question[:60]!r} cannot be embedded: {trouble}")
+        vectors.append(work.vector(parts))
+    return vectors
+
+
+def _page(
+    page: ChunkedPage, plan: Sequence[Sequence[str]], work: _Vectors, *, signature: str
+) -> EmbeddedPage | Outcome:
+    from indexer.embed import vectors
+
+    chunks = []
+    for chunk, parts in zip(page.chunks, plan, strict=True):
+        trouble = work.trouble(parts)
+        if trouble:
+            detail = f"chunk {chunk.ordinal} of {len(page.chunks)} has no vector: {trouble}"
+            return Outcome(url=page.url, state=State.FAILED, reason=Reason.EMBED_FAILED, detail=detail)
+        chunks.append(
+            EmbeddedChunk(
+                ordinal=chunk.ordinal,
+                topic=chunk.topic,
+                text=chunk.text,
+                start=chunk.start,
+                end=chunk.end,
+                context=chunk.context,
+                vector=vectors.encode(work.vector(parts)),
+                parts=work.leaves(parts),
+            )
+        )
+    return EmbeddedPage(
+        signature=signature,
+        url=page.url,
+        title=page.title,
+        language=page.language,
+        model=work.model.model,
+        dimension=work.dimension or work.model.dimension,
+        chunks=tuple(chunks),
+        notes=page.notes,
+    )
+
+
+class _Vectors:
+    """Texts → unit vectors of one slice, by way of the cache and the model."""
+
+    def __init__(
+        self,
+        model: Embed,
+        *,
+        cache: VectorCache | None,
+        prefix: str,
+        adapter: str = "",
+        dimension: int = 0,
+    ) -> None:
+        self.model = model
+        self.cache = cache
+        self.prefix = prefix
+        self.adapter = adapter_for(model.model, adapter).name
+        self.dimension = dimension or model.dimension
+        self.count = functools.cache(model.count)
+        self.sent = 0
+        self._found: dict[str, Vector] = {}
+        self._failed: dict[str, str] = {}
+        self._halves: dict[str, list[str]] = {}
+
+    def fill(self, texts: Iterable[str]) -> None:
+        """Get a vector, or a reason why there is none, for every distinct text."""
+        owed = list(dict.fromkeys(texts))
+        while owed:
+            self._recall(owed)
+            owed = [text for text in owed if text not in self._found]
+            position = 0
+            while position < len(owed):  # the model learns its servers' limits as it goes
+                limits = self.model.limits
+                ahead = owed[position : position + limits.batch_items]
+                batch = next(
+                    batches(
+                        ((text, self.count(text)) for text in ahead),
+                        items=limits.batch_items,
+                        tokens=limits.batch_tokens,
+                    )
+                )
+                self._send(batch)
+                position += len(batch)
+            # what turned out too long for the model comes back as halves
+            halves = [half for text in owed for half in self._halves.get(text, ())]
+            owed = [half for half in dict.fromkeys(halves) if not self._known(half)]
+
+    def trouble(self, parts: Sequence[str]) -> str:
+        """Why these parts have no common vector, or an empty string."""
+        from indexer.embed import vectors
+
+        for part in self._flat(parts):
+            if part in self._failed:
+                return self._failed[part]
+        if len(self._flat(parts)) > 1:
+            return vectors.flaw(self.vector(parts))
+        return ""
+
+    def vector(self, parts: Sequence[str]) -> Vector:
+        """The unit vector of one text, averaged over its parts by their tokens."""
+        from indexer.embed import vectors
+
+        flat = self._flat(parts)
+        if len(flat) == 1:
+            return self._found[flat[0]]
+        return vectors.mean([self._found[part] for part in flat], [self.count(part) for part in flat])
+
+    def leaves(self, parts: Sequence[str]) -> int:
+        """How many texts were embedded for these parts."""
+        return len(self._flat(parts))
+
+    def _flat(self, parts: Sequence[str]) -> list[str]:
+        flat: list[str] = []
+        for part in parts:
+            flat += self._flat(self._halves[part]) if part in self._halves else [part]
+        return flat
+
+    def _known(self, text: str) -> bool:
+        return text in self._found or text in self._failed or text in self._halves
+
+    def _key(self, text: str) -> str:
+        return ids.digest(self.model.identity, self.adapter, text)
+
+    def _recall(self, texts: Sequence[str]) -> None:
+        from indexer.embed import vectors
+
+        if self.cache is None:
+            return
+        keys = {self._key(text): text for text in texts}
+        for key, vector in self.cache.get(list(keys)).items():
+            if not vectors.flaw(vector, self.dimension):
+                self.dimension = self.dimension or vector.size
+                self._found[keys[key]] = vector
+
+    def _send(self, batch: Sequence[str]) -> None:
+        """One request; what is good is in the cache before anything else happens."""
+        rows = self.model.embed(batch)
+        self.sent += len(batch)
+        lost: AllProvidersExhausted | None = None
+        fresh: dict[str, Vector] = {}
+        for text, row in zip(batch, rows, strict=True):
+            if isinstance(row, AllProvidersExhausted):
+                lost = row
+            elif isinstance(row, IndexerError):
+                self._refused(text, row)
+            else:
+                self._received(text, row, fresh)
+        if fresh and self.cache is not None:
+            self.cache.put({self._key(text): vector for text, vector in fresh.items()})
+        self._found.update(fresh)
+        if lost is not None:
+            raise lost
+
+    def _received(self, text: str, row: Vector, fresh: dict[str, Vector]) -> None:
+        from indexer.embed import vectors
+
+        if self.dimension and row.size != self.dimension:
+            raise Misconfigured(
+                f"{self.model.model} gives vectors of {row.size} numbers, but {self.dimension} are expected "
+                "(models.dimension, or the vectors made before); configure the model that made the others, "
+                "or remove the vectors of this one from .cache and embed again with --force"
+            )
+        problem = vectors.flaw(row, self.dimension)
+        if problem:
+            self._failed[text] = f"the vector that {self.model.model} gave is unusable: {problem}"
+            return
+        self.dimension = self.dimension or row.size
+        fresh[text] = vectors.unit(row)
+
+    def _refused(self, text: str, error: IndexerError) -> None:
+        body = text.removeprefix(self.prefix)
+        if isinstance(error, Permanent) and error.reason == TOO_LONG and len(body) > 1:
+            self._halves[text] = [self.prefix + half for half in passages.halves(body)]
+        else:
+            self._failed[text] = str(error)
