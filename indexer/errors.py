@@ -84,7 +84,19 @@ class Busy(IndexerError):
 
 
 class AllProvidersExhausted(IndexerError):
-    """Every provider of a chain failed; the message names each failure."""
+    """
+    Every provider of a chain failed; the message names each failure.
+
+    `passing` is False if all of them refused this very input (400, 413, 422: too long, not
+    allowed), so that asking again is no use; otherwise another time may do.
+    """
+
+    def __init__(self, message: str, *, passing: bool = True) -> None:
+        super().__init__(message)
+        self.passing = passing
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.args, dict(self.__dict__))
 
 
 class Interrupted(IndexerError):
