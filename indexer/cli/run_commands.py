@@ -47,7 +47,7 @@ def init_project(  # noqa: PLR0913 - the command's options
 
     parsed = sources_of(sources)
     flags = flags_of(crawl, phases)
-    session.settings(_only_given(flags))  # bad options must not leave a project behind
+    _check(session, flags, phases)  # bad options must not leave a project behind
     prompts = {"prompt1": text_or_file(prompt1), "start_reply": text_or_file(start_reply)}
     project = create(
         session.wiring(),
@@ -75,8 +75,10 @@ def seed(
     phases: dict[str, Any],
 ) -> Exit:
     """Bring a project up to date; SOURCES are added to those it has."""
+    parsed, flags = sources_of(sources), flags_of(crawl, phases)
     project = session.project(project_name, project_id)
-    return _run(session, project, sources_of(sources), flags_of(crawl, phases), phases)
+    _check(session, flags, phases)
+    return _run(session, project, parsed, flags, phases)
 
 
 def add_urls(
@@ -135,7 +137,6 @@ def _run(
         force=phases["force"],
         register=phases["register"],
     )
-    request.check()
     if known == Sources() and request.wants("scrape"):
         return _created_only(session, project)
     report, exit_code = run(wiring, project, request, session.console)
@@ -167,8 +168,12 @@ def _summary(report: Report) -> str:
     return "; ".join([*parts, f"{report.seconds:.1f} s"])
 
 
-def _only_given(flags: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {
+def _check(session: Session, flags: dict[str, dict[str, Any]], phases: dict[str, Any]) -> None:
+    from indexer.pipeline.run import check_order
+
+    check_order(phases["from_phase"].value, phases["until_phase"].value)
+    given = {
         section: {key: value for key, value in values.items() if value is not None}
         for section, values in flags.items()
     }
+    session.settings(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,19 +55,26 @@ def evaluate(wiring: Wiring, project: Project, questions: Path) -> list[dict[str
     scores = []
     with _reader(wiring, project) as reader:
         for mode in MODES:
-            found = _search(wiring, reader, [case.question for case in cases], mode=mode, limit=scoring.DEPTH)
-            scores.append({"mode": mode, **scoring.score(cases, found)})
+            ask = partial(_search, wiring, reader, mode=mode, limit=scoring.DEPTH)
+            scores.append({"mode": mode, **scoring.summary(scoring.evaluate(cases, ask))})
     return scores
 
 
 def _search(
     wiring: Wiring, reader: Reader, questions: list[str], *, mode: str, limit: int
 ) -> list[list[Hit]]:
+    from indexer.index.analysis import analyzer
     from indexer.search import hybrid
 
-    embed = None if mode == "bm25" else _embedder(wiring, reader)
+    snapshot = reader.snapshot
     return hybrid.search_many(
-        reader, questions, embed_queries=embed, mode=mode, limit=limit, settings=wiring.settings.search
+        reader,
+        questions,
+        analyze=analyzer(snapshot.analyzer, version=snapshot.analyzer_version).tokens,
+        embed_queries=None if mode == "bm25" else _embedder(wiring, reader),
+        mode=mode,
+        limit=limit,
+        settings=wiring.settings.search,
     )
 
 

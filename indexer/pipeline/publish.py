@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
@@ -12,7 +10,7 @@ from indexer.artifacts import Bm25Snapshot, EmbeddedPage, Manifest, Registration
 from indexer.errors import Exit, IndexerError, Misconfigured, Permanent, Refused, Retryable
 from indexer.pipeline.report import Progress
 from indexer.pipeline.wiring import Wiring
-from indexer.ports import Artifacts, Project
+from indexer.ports import Artifacts, Project, VectorStore
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -31,6 +29,7 @@ def publish(
 
     Raises `Refused` where the old index must stay, `Permanent` if there is nothing to index.
     """
+    from indexer.embed.adapters import adapter_for
     from indexer.phases import index as phase
 
     store = wiring.store(project)
@@ -52,6 +51,7 @@ def publish(
                 raise IndexerError(f"the embeds of {key} vanished during the run; run again")
             yield page
 
+    shape = adapter_for(next(pages()).model, wiring.settings.models.adapter)
     manifest, snapshot = phase.build(
         pages,
         store=store,
@@ -60,6 +60,7 @@ def publish(
         language=project.language,
         settings=wiring.settings,
         signature=signature,
+        prefixes=(shape.query_prefix, shape.passage_prefix),
     )
     store.publish(manifest, snapshot)
     store.gc(wiring.settings.index.keep_generations)
@@ -69,7 +70,7 @@ def publish(
 
 
 def _finish(
-    wiring: Wiring, project: Project, artifacts: Artifacts, store: Any, manifest: Manifest
+    wiring: Wiring, project: Project, artifacts: Artifacts, store: VectorStore, manifest: Manifest
 ) -> Project:
     """What follows the swap; done again by the next run if this one is killed before."""
     stored = wiring.registry.find(id=project.id) or project
@@ -83,13 +84,12 @@ def _finish(
     return changed
 
 
-def _snapshot(store: Any) -> Bm25Snapshot:
+def _snapshot(store: VectorStore) -> Bm25Snapshot:
     reader = store.reader()
     if reader is None:
         raise IndexerError("the published index cannot be opened; run again with --from-phase index --force")
     try:
-        snapshot: Bm25Snapshot = reader.snapshot
-        return snapshot
+        return reader.snapshot
     finally:
         reader.close()
 

@@ -41,17 +41,17 @@ class Request(Struct, frozen=True, kw_only=True):
     force: bool = False
     register: bool = True
 
-    def check(self) -> None:
-        """Raises `Misconfigured` if the phases are in the wrong order."""
-        if PHASES.index(self.first) > PHASES.index(self.last):
-            raise Misconfigured(
-                f"--from-phase {self.first} comes after --until-phase {self.last}; "
-                f"the order is {', '.join(PHASES)}"
-            )
-
     def wants(self, phase: str) -> bool:
         """Whether a phase is part of this run."""
         return PHASES.index(self.first) <= PHASES.index(phase) <= PHASES.index(self.last)
+
+
+def check_order(first: str, last: str) -> None:
+    """Raises `Misconfigured` if the phases are in the wrong order."""
+    if PHASES.index(first) > PHASES.index(last):
+        raise Misconfigured(
+            f"--from-phase {first} comes after --until-phase {last}; the order is {', '.join(PHASES)}"
+        )
 
 
 def run(wiring: Wiring, project: Project, request: Request, progress: Progress) -> tuple[Report, Exit]:
