@@ -70,7 +70,7 @@ def _search(
     return hybrid.search_many(
         reader,
         questions,
-        analyze=analyzer(snapshot.analyzer, version=snapshot.analyzer_version).tokens,
+        analyze=analyzer(snapshot.analyzer, version=snapshot.analyzer_version),
         embed_queries=None if mode == "bm25" else _embedder(wiring, reader),
         mode=mode,
         limit=limit,
