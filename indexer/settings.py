@@ -121,6 +121,7 @@ class Store(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     api_key_env: str = "QDRANT_API_KEY"
     timeout: Timeout = 30.0
     prefer_grpc: bool = False
+    grpc_port: Positive = 6334
 
 
 class Bot(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -82,6 +82,10 @@ class Hold:
         if descriptor >= 0:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
+
+
+def _nothing_more(_: str) -> None:
+    """The folder is all there is of a generation."""
 
 
 class Generations:
@@ -236,12 +240,12 @@ class Generations:
         if current and self.state(current) == SEALED:
             self.mark(current, PUBLISHED)
 
-    def tidy(self, current: str) -> None:
-        """As the writer: settle, and remove what was never published."""
+    def tidy(self, current: str, *, also: Callable[[str], None] = _nothing_more) -> None:
+        """As the writer: settle, and remove what was never published (`also`: as in `remove`)."""
         self.settle(current)
         for name in self._names():
             if name != current and self.state(name) != PUBLISHED:
-                self.remove(name)
+                self.remove(name, also=also)
         self.sweep()
 
     def surplus(self, current: str, keep: int) -> list[str]:
@@ -249,13 +253,18 @@ class Generations:
         others = [name for name in self.published(current) if name != current]
         return others[: max(0, len(others) - (keep - 1))]
 
-    def remove(self, name: str) -> bool:
-        """Remove a generation at once, as others see it; false if a reader holds it open."""
+    def remove(self, name: str, *, also: Callable[[str], None] = _nothing_more) -> bool:
+        """
+        Remove a generation at once, as others see it; false if a reader holds it open.
+
+        `also` removes what lies elsewhere; should it fail, the folder stays to try again.
+        """
         path = self.path(name)
         try:
             (path / LOCK).touch()  # absent if `create` was killed half-way
             hold = Hold(path / LOCK, exclusive=True)
             try:
+                also(name)
                 path.rename(self.folder / f"{_TRASH}{name}")
             finally:
                 hold.release()
@@ -275,13 +284,13 @@ class Generations:
             for path in folder.glob(f"{TEMPORARY}*"):
                 path.unlink(missing_ok=True)
 
-    def drop(self) -> None:
+    def drop(self, *, also: Callable[[str], None] = _nothing_more) -> None:
         """Remove the folder. Raises `Busy` if a reader holds a generation open."""
         with self.writing():
             try:
                 (self.folder / CURRENT).unlink(missing_ok=True)
                 for name in self._names():
-                    if not self.remove(name):
+                    if not self.remove(name, also=also):
                         raise Busy(f"a search is reading the index in {self.folder}; wait for it to end")
                 shutil.rmtree(self.folder)
             except OSError as error:
