@@ -87,7 +87,14 @@ class Fetch(Protocol):
         validators: Validators = ...,
         allow: Callable[[str], Awaitable[str]] | None = None,
         accept: str = "",
-    ) -> Response: ...
+        max_bytes: int = 0,
+    ) -> Response:
+        """`max_bytes` of decoded body; 0: as configured."""
+        ...
+
+    def pace(self, url: str, delay: float) -> None:
+        """Requests to the host of `url` start at least `delay` seconds apart (Crawl-delay)."""
+        ...
 
     async def aclose(self) -> None: ...
 

@@ -70,6 +70,23 @@ def canonical(href: str, base: str = "", *, charset: str = "utf-8") -> str:
     return url
 
 
+def absolute(href: str, base: str) -> str:
+    """
+    Where a Location header leads: resolved, without fragment and credentials, otherwise as written.
+
+    Nothing is taken out of the query: a server may insist on it. Raises `Permanent` (`bad-url`).
+    """
+    try:
+        target = ada_url.join_url(base, _clean(href.strip()))
+    except ValueError:
+        raise _bad(href, "it cannot be read as a URL") from None
+    match = _PARTS.fullmatch(target)
+    if match is None:
+        raise _bad(href, "only http:// and https:// addresses are fetched")
+    scheme, host, path, query = match.groups()
+    return f"{scheme}://{_host(host, href)}{path or '/'}" + (f"?{query}" if query else "")
+
+
 def resolve(href: str, base: str, *, charset: str = "utf-8") -> str:
     """As `canonical`, but an empty string for what is no http(s) URL."""
     try:

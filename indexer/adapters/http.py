@@ -1,0 +1,344 @@
+"""
+The polite, guarded, patient GET: `ports.Fetch` over httpcore (httpx's engine), HTTP/1.1 and HTTP/2.
+
+One call: for each hop, wait for the host's turn, exchange under three deadlines, decode
+within the limit, retry what passes; then return or follow the redirect. httpcore is
+used without httpx because redirects, decoding, cookies and retries are ours anyway, and
+it costs half as much per request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import httpcore
+
+from indexer import __version__
+from indexer.adapters.http_body import ACCEPTED, decode_body, too_large
+from indexer.adapters.http_guard import GuardedBackend, Resolver, resolve
+from indexer.artifacts import Reason
+from indexer.crawl.politeness import Slot, retry_after
+from indexer.crawl.urls import absolute, netloc, redact
+from indexer.errors import Permanent, Retryable
+from indexer.ports import Response, Validators
+from indexer.settings import Crawl
+
+ACCEPT = "text/html,application/xhtml+xml,text/markdown;q=0.9,text/plain;q=0.9,application/xml;q=0.8,*/*;q=0.5"
+MAX_HEADERS = 200
+MAX_CONNECTIONS = 100
+_TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
+_OVERLOADED = frozenset((429, 503))
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_FIRST_BACKOFF = 0.5
+_MAX_BACKOFF = 30.0
+
+Allow = Callable[[str], Awaitable[str]]
+
+
+class HttpFetch:
+    """
+    Implements `ports.Fetch`. To be used and closed within one event loop.
+
+    `resolver` and `ssl_context` are for tests.
+    """
+
+    def __init__(self, crawl: Crawl, *, resolver: Resolver = resolve, ssl_context: Any = None) -> None:
+        self._crawl = crawl
+        self._user_agent = user_agent(crawl)
+        self._lanes: dict[str, _Lane] = {}
+        self._backend = GuardedBackend(crawl.allow_private, resolver=resolver)
+        self._ssl_context = ssl_context
+        self._pools: dict[str, httpcore.AsyncConnectionPool] = {}
+
+    async def __call__(
+        self,
+        url: str,
+        *,
+        validators: Validators = Validators(),  # noqa: B008 - frozen
+        allow: Allow | None = None,
+        accept: str = "",
+        max_bytes: int = 0,
+    ) -> Response:
+        """As `ports.Fetch`: any final status is returned, what is no answer is raised."""
+        limit = max_bytes or int(self._crawl.max_body_mb * 2**20)
+        headers = self._headers(accept)
+        conditional = [*headers, *_conditions(validators)]
+        cookies: dict[str, dict[str, str]] = {}
+        hops: list[str] = []
+        seen: set[tuple[str, str]] = set()
+        here = url
+        while True:
+            jar = "; ".join(f"{name}={value}" for name, value in cookies.get(netloc(here), {}).items())
+            if (here, jar) in seen or len(hops) > self._crawl.max_redirects:
+                raise Permanent(
+                    f"redirected {len(hops)} times, last to {redact(here)}", reason=Reason.TOO_MANY_REDIRECTS
+                )
+            seen.add((here, jar))
+            send = [*(headers if hops else conditional), *([(b"Cookie", jar.encode())] if jar else [])]
+            status, received, body, set_cookies = await self._patiently(here, send, limit)
+            if status not in _REDIRECTS:
+                return Response(
+                    url=url, final_url=here, status=status, headers=received, body=body, hops=tuple(hops)
+                )
+            cookies.setdefault(netloc(here), {}).update(set_cookies)
+            hops.append(here)
+            here = await self._next_hop(received.get("location", ""), here, url, allow)
+
+    def pace(self, url: str, delay: float) -> None:
+        """Requests to the host of `url` start at least `delay` seconds apart, up to the configured cap."""
+        self._lane(netloc(url)).slot.crawl_delay = min(delay, self._crawl.max_crawl_delay)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for pool in self._pools.values():
+            await pool.aclose()
+        self._pools.clear()
+
+    # ── one hop ─────────────────────────────────────────────────────────────────────────
+
+    async def _next_hop(self, location: str, here: str, start: str, allow: Allow | None) -> str:
+        if not location.strip():
+            raise Permanent(f"{redact(here)} redirects to nowhere (no Location)", reason=Reason.BAD_RESPONSE)
+        target = absolute(location, here)
+        if allow is not None and target != start:
+            refused = await allow(target)
+            if refused:
+                raise Permanent(f"redirects to {target}", reason=refused)
+        return target
+
+    async def _patiently(
+        self, url: str, headers: list[tuple[bytes, bytes]], limit: int
+    ) -> tuple[int, dict[str, str], bytes, dict[str, str]]:
+        """One exchange, repeated while it fails for a passing reason."""
+        lane = self._lane(netloc(url))
+        for attempt in range(self._crawl.retries + 1):
+            last = attempt == self._crawl.retries
+            await lane.enter(url)
+            try:
+                answer = await self._exchange(url, headers, limit)
+            except Retryable as error:
+                lane.slot.failed()
+                if last or error.retry_after == 0.0:
+                    raise
+                wait = _backoff(attempt)
+            except Permanent as error:
+                if error.reason == Reason.UNREACHABLE:
+                    lane.slot.failed()
+                raise
+            else:
+                wait = self._judge(lane.slot, answer[0], answer[1], attempt)
+                if answer[0] not in _TRANSIENT or last or wait > self._crawl.max_retry_after:
+                    return answer
+            finally:
+                lane.leave()
+            if not lane.slot.paused(time.monotonic()):
+                await asyncio.sleep(wait)
+        raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+    def _judge(self, slot: Slot, status: int, headers: Mapping[str, str], attempt: int) -> float:
+        """Tell the slot what the status means; returns how long to wait before another try."""
+        asked = retry_after(headers.get("retry-after", ""), now=time.time())
+        wait = _backoff(attempt) if asked is None else asked
+        if status in _OVERLOADED:
+            slot.overloaded(time.monotonic(), wait if wait <= self._crawl.max_retry_after else 0.0)
+        elif status in _TRANSIENT:
+            slot.failed()
+        else:
+            slot.succeeded()
+        return wait
+
+    async def _exchange(
+        self, url: str, headers: list[tuple[bytes, bytes]], limit: int
+    ) -> tuple[int, dict[str, str], bytes, dict[str, str]]:
+        timeout = self._crawl.timeout
+        request = httpcore.Request(
+            b"GET",
+            url,
+            headers=[(b"Host", netloc(url).encode()), *headers],
+            extensions={"timeout": {"connect": timeout, "read": timeout, "write": timeout, "pool": None}},
+        )
+        try:
+            async with asyncio.timeout(self._crawl.total_timeout):
+                response = await self._pool(url).handle_async_request(request)
+                try:
+                    if len(response.headers) > MAX_HEADERS:
+                        raise Permanent(
+                            f"the answer has {len(response.headers)} headers", reason=Reason.BAD_RESPONSE
+                        )
+                    received, cookies = _received(response.headers)
+                    raw = await _read(response, received, limit)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            message = f"not finished within {self._crawl.total_timeout:g} s (--total-timeout)"
+            raise Retryable(message, reason=Reason.TIMEOUT, retry_after=0.0) from None
+        except Exception as error:  # noqa: BLE001 - mapped or passed on
+            raise mapped(error) from None
+        return response.status, received, decode_body(raw, received.get("content-encoding", ""), limit=limit), cookies
+
+    # ── parts ───────────────────────────────────────────────────────────────────────────
+
+    def _pool(self, url: str) -> httpcore.AsyncConnectionPool:
+        """A pool per scheme: the certificates are loaded only if something speaks TLS."""
+        scheme = url.partition(":")[0]
+        if scheme not in self._pools:
+            context = None
+            if scheme == "https":
+                import httpx
+
+                context = self._ssl_context or httpx.create_ssl_context()
+            self._pools[scheme] = httpcore.AsyncConnectionPool(
+                ssl_context=context,
+                max_connections=MAX_CONNECTIONS,
+                max_keepalive_connections=MAX_CONNECTIONS // 2,
+                keepalive_expiry=30,
+                http2=True,
+                network_backend=self._backend,
+            )
+        return self._pools[scheme]
+
+    def _lane(self, host: str) -> _Lane:
+        lane = self._lanes.get(host)
+        if lane is None:
+            slot = Slot(concurrency=self._crawl.concurrency, delay=self._crawl.delay)
+            lane = self._lanes[host] = _Lane(host, slot)
+        return lane
+
+    def _headers(self, accept: str) -> list[tuple[bytes, bytes]]:
+        return [
+            (b"User-Agent", self._user_agent.encode("utf-8", "replace")),
+            (b"Accept", (accept or ACCEPT).encode()),
+            (b"Accept-Encoding", ACCEPTED.encode()),
+        ]
+
+
+class _Lane:
+    """The queue before one host: first come, first served."""
+
+    def __init__(self, host: str, slot: Slot) -> None:
+        self.host = host
+        self.slot = slot
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self, url: str) -> None:
+        """Wait for a turn. Raises `Retryable` if the host has not answered for a long time."""
+        while not self.slot.free:
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                self._wake()
+                raise
+        if self.slot.down:
+            raise Retryable(
+                f"{self.slot.failures} requests to {self.host} failed in a row; {redact(url)} was not tried",
+                reason=Reason.UNREACHABLE,
+            )
+        wait = self.slot.reserve(time.monotonic()) - time.monotonic()
+        try:
+            while wait > 0:
+                await asyncio.sleep(wait)
+                wait = self.slot.paused(time.monotonic())
+        except asyncio.CancelledError:
+            self.leave()
+            raise
+
+    def leave(self) -> None:
+        """The turn is over; the next one may come."""
+        self.slot.release()
+        self._wake()
+
+    def _wake(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+
+
+def user_agent(crawl: Crawl) -> str:
+    """What we call ourselves: honest, with a contact if there is one."""
+    if crawl.user_agent:
+        return crawl.user_agent
+    return f"indexer/{__version__}" + (f" (+{crawl.contact})" if crawl.contact else "")
+
+
+def mapped(error: Exception) -> Exception:
+    """A foreign exception as one of ours; `Retryable`, `Permanent` and bugs as they are."""
+    text = redact(str(error)) or type(error).__name__
+    if isinstance(error, httpcore.TimeoutException):
+        return Retryable(f"no answer in time: {text}", reason=Reason.TIMEOUT)
+    if isinstance(error, httpcore.NetworkError):
+        certificate = "CERTIFICATE_VERIFY" in text or "certificate" in text
+        kind = Permanent if certificate else Retryable
+        return kind(f"no connection: {text}", reason=Reason.UNREACHABLE)
+    if isinstance(error, httpcore.RemoteProtocolError):
+        if "disconnected without sending" in text:
+            return Retryable(f"no connection: {text}", reason=Reason.UNREACHABLE)
+        return Retryable(f"the answer is broken: {text}", reason=Reason.BAD_RESPONSE)
+    if isinstance(error, httpcore.LocalProtocolError | httpcore.UnsupportedProtocol):
+        return Permanent(f"the address cannot be asked for: {text}", reason=Reason.BAD_URL)
+    if isinstance(error, httpcore.ProtocolError | httpcore.ProxyError):
+        return Retryable(f"the answer is broken: {text}", reason=Reason.BAD_RESPONSE)
+    return error
+
+
+async def _read(response: httpcore.Response, headers: Mapping[str, str], limit: int) -> bytes:
+    """The raw body, up to the limit."""
+    length = headers.get("content-length", "")
+    if length.isdigit() and int(length) > limit:
+        raise too_large(limit)
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_stream():
+        parts.append(part)
+        size += len(part)
+        if size > limit:
+            raise too_large(limit)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _received(raw: list[tuple[bytes, bytes]]) -> tuple[dict[str, str], dict[str, str]]:
+    """Headers by lower-case name, and cookies. Repeated X-Robots-Tag: one per line."""
+    headers: dict[str, str] = {}
+    cookies: dict[str, str] = {}
+    for raw_name, raw_value in raw:
+        name, value = raw_name.decode("latin-1").lower(), _text(raw_value)
+        if name == "set-cookie":
+            key, equals, content = value.partition(";")[0].partition("=")
+            if equals and key.strip():
+                cookies[key.strip()] = content.strip()
+        elif name not in headers:
+            headers[name] = value
+        elif name == "x-robots-tag":
+            headers[name] += "\n" + value
+        elif name in ("vary", "link", "content-encoding", "cache-control"):
+            headers[name] += ", " + value
+    return headers, cookies
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _conditions(validators: Validators) -> list[tuple[bytes, bytes]]:
+    conditions = []
+    if validators.etag:
+        conditions.append((b"If-None-Match", validators.etag.encode("utf-8", "replace")))
+    if validators.last_modified:
+        conditions.append((b"If-Modified-Since", validators.last_modified.encode("utf-8", "replace")))
+    return conditions
+
+
+def _backoff(attempt: int) -> float:
+    """0.5, 1, 2 … seconds, up to 10 % more, so that retries do not come in step."""
+    return min(_MAX_BACKOFF, _FIRST_BACKOFF * 2.0**attempt) * (1 + random.random() / 10)  # noqa: S311 - no secret

@@ -1,0 +1,104 @@
+"""
+When the next request to one host may start: a small data structure, no sleeping.
+
+The delay between starts is the larger of ours and robots' Crawl-delay; a 429 or 503
+pauses this host only, halves what runs side by side and widens the delay; answers that
+come win both back.
+"""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+
+DOWN_AFTER = 20  # failed requests in a row: the host is not asked again in this run
+_FIRST_PENALTY = 0.5
+_MAX_PENALTY = 10.0
+_RECOVERY = 8  # answers per additional request side by side
+
+
+class Slot:
+    """
+    One host's turn. Times in seconds of any one monotonic clock.
+
+    `reserve` says when a request may start and counts it as active; `release` must
+    follow. `open` requests may be active at once, at most `limit`.
+    """
+
+    def __init__(self, *, concurrency: int, delay: float) -> None:
+        self.limit = concurrency
+        self.delay = delay
+        self.crawl_delay = 0.0
+        self.active = 0
+        self.failures = 0
+        self._allowed = concurrency
+        self._penalty = 0.0
+        self._good = 0
+        self._next_start = 0.0
+        self._paused_until = 0.0
+
+    @property
+    def free(self) -> bool:
+        """Whether another request may be active now."""
+        return self.active < (1 if self.crawl_delay else self._allowed)
+
+    @property
+    def down(self) -> bool:
+        """Whether so many requests failed in a row that asking on makes no sense."""
+        return self.failures >= DOWN_AFTER
+
+    def reserve(self, now: float) -> float:
+        """Take a turn; returns when it may start."""
+        start = max(now, self._next_start, self._paused_until)
+        self.active += 1
+        self._next_start = start + max(self.delay, self.crawl_delay, self._penalty)
+        return start
+
+    def paused(self, now: float) -> float:
+        """Seconds until the host may be asked again, because it said so after a turn was taken."""
+        return max(0.0, self._paused_until - now)
+
+    def release(self) -> None:
+        """A request is over."""
+        self.active -= 1
+
+    def succeeded(self) -> None:
+        """The host answered as it should."""
+        self.failures = 0
+        self._good += 1
+        if self._good >= _RECOVERY:
+            self._good = 0
+            self._allowed = min(self.limit, self._allowed + 1)
+            self._penalty = self._penalty / 2 if self._penalty > _FIRST_PENALTY / 4 else 0.0
+
+    def failed(self) -> None:
+        """The host did not answer, or not as it should."""
+        self.failures += 1
+        self._good = 0
+
+    def overloaded(self, now: float, wait: float) -> None:
+        """The host asked for `wait` seconds of silence (429, 503)."""
+        self.failed()
+        self._allowed = max(1, self._allowed // 2)
+        self._penalty = min(_MAX_PENALTY, max(_FIRST_PENALTY, self._penalty * 2))
+        self._paused_until = max(self._paused_until, now + wait)
+
+
+def retry_after(value: str, *, now: float) -> float | None:
+    """
+    Seconds that a Retry-After header asks for; `None` if it cannot be read.
+
+    Both forms: seconds (a fraction is tolerated) and an HTTP date. `now`: Unix time.
+    """
+    value = value.strip()
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - now
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+    if seconds != seconds:  # noqa: PLR0124 - NaN
+        return None
+    return max(0.0, seconds)
