@@ -18,6 +18,7 @@ import mimetypes
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -176,7 +177,9 @@ class _Exchange(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         resource = self.server.folder.get(self.path, self.server.origin)
         fresh = resource.status == 200 and self._unchanged(resource)  # noqa: PLR2004 - OK
-        self.send_response(304 if fresh else resource.status)
+        status = 304 if fresh else resource.status
+        self.server.count(status)
+        self.send_response(status)
         if resource.status == 200:  # noqa: PLR2004 - OK
             self.send_header("ETag", resource.etag)
             if resource.modified:
@@ -211,13 +214,23 @@ class _Exchange(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one folder; `origin` is where, such as `http://127.0.0.1:8000`."""
+    """Serves one folder; `origin` is where, such as `http://127.0.0.1:8000`, `answers` counts by status."""
 
     allow_reuse_port = False  # a second server on a taken port must fail
     request_queue_size = 128
     daemon_threads = True
-    folder: Folder
-    origin: str
+
+    def __init__(self, folder: Folder, port: int) -> None:
+        super().__init__((LOOPBACK, port), _Exchange)
+        self.folder = folder
+        self.origin = f"http://{LOOPBACK}:{self.server_address[1]}"
+        self.answers: Counter[int] = Counter()
+        self._lock = threading.Lock()
+
+    def count(self, status: int) -> None:
+        """Count one answer; exchanges run in threads of their own."""
+        with self._lock:
+            self.answers[status] += 1
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hung up is no news; anything else is."""
@@ -227,25 +240,27 @@ class Server(ThreadingHTTPServer):
 
 def make_server(folder: Path, port: int = 0) -> Server:
     """A bound server, to be run by `serve_forever`. Raises `OSError` when the port is taken."""
-    files = Folder(folder)
-    server = Server((LOOPBACK, port), _Exchange)
-    server.folder = files
-    server.origin = f"http://{LOOPBACK}:{server.server_address[1]}"
-    return server
+    return Server(Folder(folder), port)
 
 
 @contextmanager
-def serve(folder: Path, port: int = 0) -> Iterator[str]:
-    """Serve in a thread for the length of a `with`; gives the origin, such as `http://127.0.0.1:8000`."""
-    server = make_server(folder, port)
+def running(server: Server) -> Iterator[Server]:
+    """Let a bound server answer, in a thread, for the length of a `with`."""
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:
-        yield server.origin
+        yield server
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def serve(folder: Path, port: int = 0) -> Iterator[str]:
+    """Serve a folder for the length of a `with`; gives the origin, such as `http://127.0.0.1:8000`."""
+    with running(make_server(folder, port)) as server:
+        yield server.origin
 
 
 def main() -> int:
