@@ -74,8 +74,13 @@ class Folder:
         self._read = lru_cache(maxsize=4096)(self._read_file)
 
     def paths(self) -> list[str]:
-        """The quoted paths of all pages, in order; `index.html` is its folder's path."""
-        files = (file for file in self.root.rglob("*") if file.suffix.lower() in PAGES and file.is_file())
+        """
+        The quoted paths of all pages, in order; `index.html` is its folder's path.
+
+        A symbolic link is another name of a page: served, not listed.
+        """
+        found = (file for file in self.root.rglob("*") if file.suffix.lower() in PAGES)
+        files = (file for file in found if file.is_file() and not file.is_symlink())
         names = (file.relative_to(self.root).as_posix() for file in files)
         return sorted(_path(name) for name in names if PurePosixPath(name).name != NOT_FOUND)
 

@@ -56,6 +56,13 @@ def test_sitemap_and_robots_are_generated_with_the_right_origin(folder):
     assert f"Sitemap: {origin}/sitemap.xml" in robots
 
 
+def test_a_symbolic_link_is_served_but_not_listed(folder):
+    (folder / "old-name.html").symlink_to(folder / "docs" / "a b.html")
+    with serve(folder) as origin, httpx.Client(base_url=origin) as client:
+        assert client.get("/old-name.html").text == "<h1>A & B</h1>"
+        assert "old-name" not in client.get("/sitemap.xml").text
+
+
 def test_the_origin_that_the_files_were_written_for_is_replaced(folder):
     (folder / "sitemap.xml").write_text("<urlset><url><loc>https://shop.example/</loc></url></urlset>")
     (folder / "index.html").write_text('<link rel="canonical" href="https://shop.example/">')
