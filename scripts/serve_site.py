@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.utils import formatdate, parsedate_to_datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path, PurePosixPath
 from time import gmtime, strftime
@@ -50,7 +50,7 @@ class Resource:
     status: int = 200
     location: str = ""
 
-    @property
+    @cached_property
     def etag(self) -> str:
         """A strong validator: a digest of the bytes as they are sent."""
         return f'"{hashlib.sha256(self.body).hexdigest()[:20]}"'
@@ -118,14 +118,14 @@ class Folder:
 
     def _resource(self, file: Path, origin: str, status: int = 200) -> Resource:
         stat = file.stat()
-        body, content_type = self._read(file, stat.st_mtime_ns, stat.st_size)
+        return self._read(file, stat.st_mtime_ns, stat.st_size, origin, status)
+
+    def _read_file(self, file: Path, changed: int, _size: int, origin: str, status: int) -> Resource:
+        body = file.read_bytes()
+        content_type = _content_type(file, body)
         if self.written_for and file.suffix.lower() in TEXTS:
             body = body.replace(self.written_for, origin.encode())
-        return Resource(body=body, content_type=content_type, modified=stat.st_mtime, status=status)
-
-    def _read_file(self, file: Path, _changed: int, _size: int) -> tuple[bytes, str]:
-        body = file.read_bytes()
-        return body, _content_type(file, body)
+        return Resource(body=body, content_type=content_type, modified=changed / 1e9, status=status)
 
     def _generated(self, path: str, origin: str) -> Resource | None:
         if path == "/robots.txt":
