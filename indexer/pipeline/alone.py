@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from indexer.artifacts import Page
 from indexer.errors import Misconfigured, Permanent
 from indexer.pipeline.lines import read_lines
 from indexer.pipeline.wiring import Wiring
@@ -35,15 +34,16 @@ def extract_named(settings: Settings, names: list[str]) -> Iterator[dict[str, An
 
 
 def _read_page(response: Response, settings: Settings) -> dict[str, Any]:
-    from indexer.phases.scrape import read
+    from indexer.phases.scrape import Reading, read
 
-    outcome, page, _ = read(response, settings=settings)
-    if page is None:
-        raise Permanent(
-            f"{response.url}: {outcome.reason.value or outcome.state.value}"
-            f"{': ' + outcome.detail if outcome.detail else ''}"
+    scraped = read(response, reading=Reading(favor_recall=settings.extract.favor_recall))
+    if scraped.page is None:
+        outcome = scraped.outcome
+        why = ": ".join(
+            part for part in (outcome.reason.value or outcome.state.value, outcome.detail) if part
         )
-    return {key: value for key, value in msgspec.to_builtins(page).items() if key != "links"}
+        raise Permanent(f"{response.url} gives no page: {why}")
+    return {key: value for key, value in msgspec.to_builtins(scraped.page).items() if key != "links"}
 
 
 def _get(settings: Settings, url: str) -> Response:
@@ -70,9 +70,7 @@ def _read(name: str) -> Response:
 def chunk_lines(wiring: Wiring, name: str) -> Iterator[dict[str, Any]]:
     """`{id, text}` → `{id, chunks}`, in order; `title` and `language` are used if given."""
     for record in read_lines(name, needs=("id", "text")):
-        yield _chunks(
-            wiring, record["id"], record["text"], record.get("title") or "", record.get("language") or ""
-        )
+        yield _chunks(wiring, record)
 
 
 def chunk_files(wiring: Wiring, files: list[Path]) -> Iterator[dict[str, Any]]:
@@ -84,18 +82,10 @@ def chunk_files(wiring: Wiring, files: list[Path]) -> Iterator[dict[str, Any]]:
             raise Misconfigured(f"{path} is no UTF-8 text; save it as UTF-8") from None
         except OSError as error:
             raise Misconfigured(f"cannot read {path}: {error.strerror}") from None
-        yield _chunks(wiring, str(path), text, "", "")
+        yield _chunks(wiring, {"id": str(path), "text": text})
 
 
-def _chunks(wiring: Wiring, id_: Any, text: str, title: str, language: str) -> dict[str, Any]:
-    from indexer.phases.chunk import chunk
+def _chunks(wiring: Wiring, record: dict[str, Any]) -> dict[str, Any]:
+    from indexer.phases.chunk import chunk_record
 
-    page = Page(signature="", url=str(id_), content="", title=title, text=text, language=language)
-    chunked = chunk(page, settings=wiring.settings.chunk, chat=wiring.chat)
-    chunks = []
-    for one in chunked.chunks:
-        record: dict[str, Any] = {"topic": one.topic, "text": one.text, "start": one.start, "end": one.end}
-        if one.context:
-            record["context"] = one.context
-        chunks.append(record)
-    return {"id": id_, "chunks": chunks, **({"notes": chunked.notes} if chunked.notes else {})}
+    return chunk_record(record, settings=wiring.settings.chunk, chat=wiring.chat)

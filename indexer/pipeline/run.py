@@ -149,6 +149,7 @@ class _Run:
                     pool=self.pool,
                     visit=visit,
                     only=self.request.only or None,
+                    force=self.request.force,
                     progress=lambda done, total, failed, host: self.progress.step(
                         "Scraping", done, total, f"{failed} failed, {host}" if failed else host
                     ),
