@@ -277,6 +277,11 @@ class EdgeReader:
         finally:
             loading.release()
         self._stack.callback(shard.close)
+        count, expected = count_points(shard), self.manifest.points
+        if count != expected:  # the engine opens what is left of a shard without a word
+            raise IndexerError(
+                f"the index is damaged: {path} holds {count} points instead of {expected}; {REBUILD}"
+            )
         return shard
 
     def _copy(self, path: Path) -> Path:

@@ -1,0 +1,61 @@
+"""The vector stores under test: the embedded engine, a server's double, and a real server if there is one."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from indexer.adapters.edge import EdgeStore
+from indexer.adapters.qdrant import QdrantStore
+from indexer.ports import VectorStore
+from indexer.settings import Store
+from tests.stores.qdrant_double import QdrantDouble
+
+REAL = os.environ.get("INDEXER_TEST_QDRANT_URL", "")
+
+
+@dataclass
+class Engine:
+    """`open` gives another handle on the same project, as another process would have it."""
+
+    name: str
+    open: Callable[[], VectorStore]
+    folder: Path
+
+
+@pytest.fixture
+def double() -> Iterator[QdrantDouble]:
+    with QdrantDouble() as server:
+        yield server
+
+
+@pytest.fixture(
+    params=[
+        "edge",
+        "qdrant",
+        pytest.param(
+            "server", marks=pytest.mark.skipif(not REAL, reason="INDEXER_TEST_QDRANT_URL names no server")
+        ),
+    ]
+)
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    if request.param == "edge":
+        folder = tmp_path / "vectors"
+        yield Engine("edge", lambda: EdgeStore(folder, collection="Кафе"), folder)
+        return
+    project = f"Кафе {uuid.uuid4()}"
+    if request.param == "server":
+        settings = Store(url=REAL)
+    else:
+        settings = Store(url=request.getfixturevalue("double").url)
+
+    def opened() -> VectorStore:
+        return QdrantStore(project, settings=settings, folder=tmp_path, sleep=lambda seconds: None)
+
+    yield Engine(request.param, opened, tmp_path / "vectors")
+    opened().drop()
