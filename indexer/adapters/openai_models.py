@@ -7,7 +7,7 @@ When none is left, `AllProvidersExhausted` names each failure.
 
 from __future__ import annotations
 
-import itertools
+import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -109,8 +109,8 @@ class ChatChain:
         self.model = " > ".join(endpoint.name for endpoint in chain)
         self._wires = [Wire(endpoint) for endpoint in chain]
         self._patience = patience
-        self._counter = itertools.count()
         self.calls = 0
+        self._lock = threading.Lock()
         self._no_temperature: set[str] = set()
 
     def __call__(self, system: str, user: str, *, temperature: float = 0.1) -> str:
@@ -122,7 +122,8 @@ class ChatChain:
         """
         from indexer.adapters.clean import clean
 
-        self.calls = next(self._counter) + 1
+        with self._lock:
+            self.calls += 1
         messages = [
             {"role": "system", "content": clean(system)},
             {"role": "user", "content": clean(user)},

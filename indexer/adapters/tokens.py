@@ -80,10 +80,12 @@ def _count(encoding: tiktoken.Encoding, text: str) -> int:
 
 
 def estimate(text: str) -> int:
-    """An upper bound from characters: Latin 3, other alphabets 2, the rest 1 of them to a token."""
-    latin = sum(character < "\u0250" for character in text)
-    alphabetic = sum("\u0250" <= character < "\u0800" for character in text)
-    return math.ceil(latin / 3 + alphabetic / 2 + (len(text) - latin - alphabetic))
+    """More than most from characters: 3 Latin or 1.5 other letters to a token, 1 of any other sign."""
+    letters = [character for character in text if character.isalpha()]
+    latin = sum(character < "\u0250" for character in letters)
+    alphabetic = sum("\u0250" <= character < "\u0800" for character in letters)
+    signs = sum(not character.isalpha() and not character.isspace() for character in text)
+    return math.ceil(latin / 3 + alphabetic / 1.5 + (len(letters) - latin - alphabetic) + signs)
 
 
 def load_encoding(name: str, *, folder: Path) -> tiktoken.Encoding:

@@ -68,9 +68,14 @@ class Answer:
 
 
 class ModelApi:
-    """The server; `close` (or leaving the `with` block) also ends hanging answers."""
+    """
+    The server; `close` (or leaving the `with` block) also ends hanging answers.
 
-    def __init__(self) -> None:
+    `dies_after`: later requests are answered with 500, whatever the mode.
+    """
+
+    def __init__(self, *, dies_after: int | None = None) -> None:
+        self.dies_after = dies_after
         self._log: list[Call] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
@@ -116,6 +121,9 @@ class ModelApi:
         """All texts that were embedded with status 200, in order."""
         return [text for call in self.calls("emb") if call.status == 200 for text in inputs(call.body)]
 
+    def dead(self) -> bool:
+        return self.dies_after is not None and len(self._log) > self.dies_after
+
     def record(self, call: Call) -> int:
         """Log a request; its number among those of its mode, from 1."""
         with self._lock:
@@ -139,7 +147,9 @@ class _Handler(BaseHTTPRequestHandler):
         key = headers.get("authorization", "").removeprefix("Bearer ")
         call = Call(api=parts[0], mode=[*parts, ""][1], key=key, body=body, headers=headers)
         number = self.api.record(call)
-        if parts[0] == "emb" and parts[2:] == ["v1", "embeddings"]:
+        if self.api.dead():
+            answer = _error("The server had an error", 500, "server_error")
+        elif parts[0] == "emb" and parts[2:] == ["v1", "embeddings"]:
             answer = _embed(call, number, self.api.closing)
         elif parts[0] == "llm" and parts[2:] == ["v1", "chat", "completions"]:
             answer = _chat(call, number, self.api.closing)
