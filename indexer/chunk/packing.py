@@ -1,0 +1,122 @@
+"""
+Units become pieces: sections apart, long ones cut where it hurts least, short ones together.
+
+A section is packed on its own: within the limit it stays whole, over it it is cut at the
+best gap, as late as the limit allows. Then neighbouring small sections are put together,
+rather with what they belong to than with the next topic. Linear in the number of units: a
+look ahead is over units that end up in this piece or in the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from msgspec import Struct
+
+from indexer.chunk.cuts import Gap
+from indexer.chunk.units import Unit
+
+# No piece is shorter than this part of the limit if another cut can be had. Measured: worth
+# three points of recall at equal context over cutting near the middle, because better gaps
+# come into reach.
+_SHORTEST = 0.25
+_TINY = 0.25  # of a small section: so short that it says nothing alone
+
+
+_UNBALANCED, _GLUED = -1, -2  # what such cuts count for
+
+
+class Sizes(Struct, frozen=True, kw_only=True):
+    """In characters: no piece is over `limit`; a section of `small` or more stands alone."""
+
+    limit: int
+    small: int
+
+
+class Piece(Struct, frozen=True):
+    """`units[first:last]`."""
+
+    first: int
+    last: int
+
+
+def pack(units: Sequence[Unit], first: int, last: int, *, limit: int) -> Iterator[Piece]:
+    """Cut `units[first:last]` into pieces within the limit."""
+    while first < last:
+        cut = _best_cut(units, first, last, limit=limit)
+        yield Piece(first, cut)
+        first = cut
+
+
+def _best_cut(units: Sequence[Unit], first: int, last: int, *, limit: int) -> int:
+    """The index of the unit to cut before: the last of the best gaps, else the last that is not glued."""
+    start, end = units[first].start, units[last - 1].end
+    if end - start <= limit:
+        return last
+    shortest = limit * _SHORTEST
+    best, best_gap = first + 1, _GLUED
+    for index in range(first + 1, last):
+        size = units[index - 1].end - start
+        if size > limit:
+            break
+        balanced = size >= shortest and end - units[index].start >= shortest
+        gap = units[index].gap if balanced else _UNBALANCED
+        gap = gap if units[index].gap > Gap.GLUE else _GLUED
+        if gap >= best_gap:
+            best, best_gap = index, gap
+    return best
+
+
+def by_sections(units: Sequence[Unit], *, sizes: Sizes) -> list[Piece]:
+    """Pack all units: section by section, then the small ones together."""
+    starts = [index for index, unit in enumerate(units) if unit.gap > Gap.HEADING or index == 0]
+    pieces = [
+        piece
+        for first, last in pairwise([*starts, len(units)])
+        for piece in pack(units, first, last, limit=sizes.limit)
+    ]
+    return _merge_small(units, pieces, sizes)
+
+
+def _merge_small(units: Sequence[Unit], pieces: list[Piece], sizes: Sizes) -> list[Piece]:
+    out: list[Piece] = []
+    for piece in pieces:
+        if out and _joins(units, out, piece, sizes):
+            out[-1] = Piece(out[-1].first, piece.last)
+        else:
+            _settle(units, out, sizes)
+            out.append(piece)
+    _settle(units, out, sizes)
+    return out
+
+
+def _joins(units: Sequence[Unit], out: list[Piece], piece: Piece, sizes: Sizes) -> bool:
+    """
+    Whether the last piece is small, and the next begins a section that it may go with.
+
+    A section below it may be of any length; one beside it must be small, too, unless the
+    last piece is so short that it says nothing alone.
+    """
+    current = out[-1]
+    own, gap = units[current.first].gap, units[piece.first].gap
+    if gap <= Gap.HEADING or gap > own > Gap.HEADING:  # not a section, or one above
+        return False
+    size = _size(units, current)
+    beside = gap == own and size >= sizes.small * _TINY and _size(units, piece) >= sizes.small
+    together = units[piece.last - 1].end - units[current.first].start
+    return size < sizes.small and together <= sizes.limit and not beside
+
+
+def _settle(units: Sequence[Unit], out: list[Piece], sizes: Sizes) -> None:
+    """A small piece that nothing joined goes to the one before, if that has room and is beside or above."""
+    if len(out) > 1 and _size(units, out[-1]) < sizes.small:
+        before, small = out[-2:]
+        level, own = units[before.first].gap, units[small.first].gap
+        together = units[small.last - 1].end - units[before.first].start
+        if together <= sizes.limit and (own <= level or own <= Gap.HEADING):
+            out[-2:] = [Piece(before.first, small.last)]
+
+
+def _size(units: Sequence[Unit], piece: Piece) -> int:
+    return units[piece.last - 1].end - units[piece.first].start

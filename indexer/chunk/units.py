@@ -1,0 +1,197 @@
+"""
+Units: what is not torn, how good a cut before it is, and what a reader needs who starts there.
+
+Headings open sections and stay with what follows, as do questions and lead-ins that end
+in a colon. A table row, a list item and fenced code are one unit unless they alone exceed
+the limit; text is one unit if it fits together with its heading, else its sentences are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from indexer.chunk.blocks import Block, Kind, is_paragraph_break, lines_of, scan
+from indexer.chunk.cuts import Gap, parts
+from indexer.chunk.spans import trim
+from indexer.chunk.tables import row_parts
+from indexer.chunk.topics import label_of
+
+_LONGEST_QUESTION = 300
+_LONGEST_LEAD_IN = 300
+_MARKS = "*_`\"'»”’)] \t"
+_ASKED = re.compile(r"(?:q|question|в|вопрос|сұрақ)\s*\d{0,3}\s*[:.)]\s*\S", re.IGNORECASE)
+_LEVELS = 16  # more than any heading level
+_DEEPEST = 4  # indents beyond it are as good as each other
+_LED = frozenset((Kind.ITEM, Kind.TABLE, Kind.CODE))
+
+
+class Unit(NamedTuple):
+    """
+    `text[start:end]`. `gap`: how good a cut before it is. `section`: index into the paths.
+
+    `whole`: a boundary inside moves to its start. `context`: what a chunk that starts here
+    needs besides.
+    """
+
+    start: int
+    end: int
+    gap: int
+    section: int
+    whole: bool = False
+    context: str = ""
+
+
+class Layout(Struct, frozen=True, kw_only=True):
+    """A text taken apart. `paths[section]`: the headings that a section is under, its own last."""
+
+    text: str
+    units: list[Unit]
+    paths: list[tuple[str, ...]]
+
+
+def lay_out(text: str, *, limit: int) -> Layout:
+    """All units of `text`, each at most `limit` characters, in order."""
+    builder = _Builder(text, limit)
+    blocks = scan(text)
+    for block, following in zip(blocks, [*blocks[1:], None], strict=False):
+        builder.add(block, following)
+    return Layout(text=text, units=builder.units, paths=builder.paths)
+
+
+def heading_gap(level: int) -> int:
+    """How good a cut before a heading of `level` is."""
+    return Gap.HEADING + _LEVELS - level
+
+
+def is_question(body: str) -> bool:
+    """Whether a block of text asks something that the next block answers."""
+    if len(body) > _LONGEST_QUESTION:
+        return False
+    asked = "\n" not in body and _ASKED.match(body.lstrip(_MARKS)) is not None
+    return asked or body.rstrip(_MARKS).endswith(("?", "？", "؟", "՞"))
+
+
+def _leads(body: str, following: Block | None) -> bool:
+    """Whether a block of text announces the list, table or code after it."""
+    if following is None or following.kind not in _LED or len(body) > _LONGEST_LEAD_IN:
+        return False
+    return body.rstrip(_MARKS).endswith((":", "："))
+
+
+class _Builder:
+    """Turns blocks into units, one by one."""
+
+    def __init__(self, text: str, limit: int) -> None:
+        self.text = text
+        self.limit = limit
+        self.units: list[Unit] = []
+        self.paths: list[tuple[str, ...]] = [()]
+        self.stack: list[tuple[int, str]] = []  # (level, label) of the open headings
+        self.glued = -1  # where that which holds on to the next block starts; -1: nothing does
+        self.question = ""  # the question that the next block answers
+        self.lead_in = ""  # the line that announced the open list
+        self.previous: Kind | None = None
+        self.readers: dict[Kind, Callable[[Block], None]] = {
+            Kind.HEADING: self._heading,
+            Kind.ITEM: self._item,
+            Kind.TABLE: self._table,
+            Kind.CODE: self._code,
+            Kind.RULE: self._rule,
+        }
+
+    def add(self, block: Block, following: Block | None) -> None:
+        """Append the units of `block`."""
+        if block.kind is Kind.TEXT:
+            self._text(block, following)
+        else:
+            self.readers[block.kind](block)
+        self.previous = block.kind
+
+    def _heading(self, block: Block) -> None:
+        below = self.previous is Kind.HEADING and self.stack[-1][0] < block.level
+        while self.stack and self.stack[-1][0] >= block.level:
+            self.stack.pop()
+        self.stack.append((block.level, label_of(block.label)))
+        self.paths.append(tuple(label for _, label in self.stack if label))
+        self._append(block.start, block.end, Gap.GLUE if below else heading_gap(block.level))
+        self._hold(self.glued if below else block.start)
+
+    def _text(self, block: Block, following: Block | None) -> None:
+        body = self.text[block.start : block.end]
+        asks, leads = is_question(body), _leads(body, following)
+        glued = self.glued >= 0 and not (asks and self.question)
+        gap = Gap.GLUE if glued else Gap.QUESTION if asks else Gap.BLOCK
+        start = self.glued if glued else block.start
+        apart = block.end - start > self.limit
+        self._append(block.start, block.end, gap, apart=apart, inner=self.question if glued else "")
+        self._hold(
+            start if asks or leads else -1, question=body if asks else "", lead_in=body if leads else ""
+        )
+
+    def _item(self, block: Block) -> None:
+        gap = self._after_glue(Gap.ITEM - min(block.level // 2, _DEEPEST))
+        self._append(block.start, block.end, gap, whole=True, context=self.lead_in, inner=self.lead_in)
+        self._hold(-1, lead_in=self.lead_in)
+
+    def _rule(self, block: Block) -> None:
+        self._append(block.start, block.end, self._after_glue(Gap.RULE))
+        self._hold(block.start)
+
+    def _table(self, block: Block) -> None:
+        gap = self._after_glue(Gap.ITEM if self.previous is Kind.TEXT else Gap.BLOCK)
+        rows, header = row_parts(self.text, block, limit=self.limit)
+        self._append(rows[0].start, rows[0].end, gap, whole=True, inner=header)
+        for row in rows[1:]:
+            self._append(row.start, row.end, row.gap, whole=True, context=header, inner=header)
+        self._hold(-1)
+
+    def _code(self, block: Block) -> None:
+        """Fenced code: whole if it fits, else its lines."""
+        gap = self._after_glue(Gap.BLOCK)
+        if block.end - block.start <= self.limit:
+            self._append(block.start, block.end, gap, whole=True)
+        else:
+            self._code_lines(block, gap)
+        self._hold(-1)
+
+    def _code_lines(self, block: Block, gap: int) -> None:
+        previous = block.start
+        for line in lines_of(self.text, block):
+            start, end = trim(self.text, *line)
+            if start == end:
+                continue
+            if start > block.start:
+                gap = Gap.SENTENCE_LINE if is_paragraph_break(self.text, previous, start) else Gap.LINE
+            self._append(start, end, gap, whole=True)
+            previous = end
+
+    def _after_glue(self, gap: int) -> int:
+        return Gap.GLUE if self.glued >= 0 else gap
+
+    def _hold(self, start: int, *, question: str = "", lead_in: str = "") -> None:
+        """Say what the next block belongs to; `start` -1: to nothing."""
+        self.glued, self.question, self.lead_in = start, question, lead_in
+
+    def _append(
+        self,
+        start: int,
+        end: int,
+        gap: int,
+        *,
+        whole: bool = False,
+        apart: bool = False,
+        context: str = "",
+        inner: str = "",
+    ) -> None:
+        """One unit; or, if it is over the limit or taken `apart`, its sentences, with `inner` as context."""
+        section = len(self.paths) - 1
+        if end - start <= self.limit and not apart:
+            self.units.append(Unit(start, end, gap, section, whole, context))
+            return
+        first, *rest = parts(self.text, start, end, limit=self.limit)
+        self.units.append(Unit(first.start, first.end, gap, section, context=context))
+        self.units += [Unit(part.start, part.end, part.gap, section, context=inner) for part in rest]

@@ -1,0 +1,210 @@
+"""
+Page → chunks.
+
+A chat model, where there is one, is asked once per window of the page where its sections
+start; without one, or where its answer is of no use, paragraphs and headings decide. An
+outage of the model is not an answer: it is raised, so that the page is tried again; a
+bad answer is final, so that it is not paid for twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from indexer import ids
+from indexer.artifacts import Chunk, ChunkedPage, Page
+from indexer.chunk import answer, prompt
+from indexer.chunk.anchors import locate
+from indexer.chunk.packing import Sizes, by_sections
+from indexer.chunk.semantic import Answered, Named, Window, sections, windows
+from indexer.chunk.spans import is_blank
+from indexer.chunk.topics import heading_topic
+from indexer.chunk.units import Layout, Unit, lay_out
+from indexer.errors import AllProvidersExhausted, Permanent
+from indexer.ports import Chat
+from indexer.settings import Chunking
+
+NAME = "chunk"
+VERSION = 1
+SEMANTIC, PARAGRAPH = "semantic", "paragraph"
+
+_TEMPERATURE = 0.1
+_SMALL_SECTION = 1 / 3  # of the limit: a section so long is a chunk of its own
+_SMALLEST_WINDOW = 1000
+_TOO_LONG = re.compile(
+    r"context.{0,20}(?:length|window|exceed)|too (?:long|large|many tokens)|max(?:imum)?[ _]tokens"
+    r"|(?:finish|cut|ended|stopped).{0,20}length|truncated",
+    re.IGNORECASE,
+)
+
+
+class Cut(Struct, frozen=True, kw_only=True):
+    """A text's chunks and how they came about."""
+
+    mode: str
+    chunks: tuple[Chunk, ...]
+    notes: tuple[str, ...] = ()
+
+
+def signature_of(page: Page, *, settings: Chunking, chat_model: str) -> str:
+    """What the chunks of `page` stand for. `chat_model`: its name, or an empty string for none."""
+    facts: dict[str, object] = {"max_chars": settings.max_chars}
+    if chat_model and settings.llm:
+        facts |= {"model": chat_model, "prompt": prompt.VERSION, "window": settings.window}
+    return ids.signature(NAME, VERSION, facts, page.content)
+
+
+def chunk(page: Page, *, settings: Chunking, chat: Chat | None) -> ChunkedPage:
+    """
+    All chunks of a page.
+
+    Raises `Retryable` and `AllProvidersExhausted` of the chat model as they are; anything
+    else that it does ends in valid chunks and a note.
+    """
+    cut = chunk_text(page.text, title=page.title, language=page.language, settings=settings, chat=chat)
+    return ChunkedPage(
+        signature=signature_of(page, settings=settings, chat_model=chat.model if chat else ""),
+        url=page.url,
+        title=page.title,
+        language=page.language,
+        mode=cut.mode,
+        chunks=cut.chunks,
+        notes=cut.notes,
+    )
+
+
+def chunk_record(record: Mapping[str, Any], *, settings: Chunking, chat: Chat | None) -> dict[str, Any]:
+    """
+    `{id, text, title?, language?}` → `{id, chunks: [{topic, text, start, end, context?}]}`.
+
+    `mode` and `notes` are added. Raises `Permanent` if `text` is no string.
+    """
+    text = record.get("text")
+    if not isinstance(text, str):
+        raise Permanent('a record to chunk needs "text", a string of markdown')
+    title, language = (str(record.get(key) or "") for key in ("title", "language"))
+    cut = chunk_text(text, title=title, language=language, settings=settings, chat=chat)
+    rows = [to_builtins(part) for part in cut.chunks]
+    for row in rows:
+        del row["ordinal"]
+        if not row["context"]:
+            del row["context"]
+    return {"id": record.get("id"), "mode": cut.mode, "chunks": rows, "notes": list(cut.notes)}
+
+
+def chunk_text(
+    text: str, *, title: str = "", language: str = "", settings: Chunking, chat: Chat | None = None
+) -> Cut:
+    """The chunks of a markdown text; what they guarantee is said in `indexer.chunk`."""
+    limit = settings.max_chars
+    sizes = Sizes(limit=limit, small=int(limit * _SMALL_SECTION))
+    layout = lay_out(text, limit=limit)
+    if chat is None or not settings.llm or is_blank(text, 0, len(text)):
+        pieces = [Named(piece.first, piece.last) for piece in by_sections(layout.units, sizes=sizes)]
+        return Cut(mode=PARAGRAPH, chunks=_chunks(layout, layout.units, pieces, title))
+    asking = _Asking(chat, layout, title=title, language=language)
+    answers = asking.ask_all(settings.window)
+    units, pieces = sections(layout, answers, sizes=sizes)
+    mode = SEMANTIC if any(answered.boundaries for answered in answers) else PARAGRAPH
+    return Cut(mode=mode, chunks=_chunks(layout, units, pieces, title), notes=tuple(asking.notes))
+
+
+def _chunks(layout: Layout, units: Sequence[Unit], pieces: Sequence[Named], title: str) -> tuple[Chunk, ...]:
+    chunks: list[Chunk] = []
+    for piece in pieces:
+        own = units[piece.first : piece.last]
+        start, end = own[0].start, own[-1].end
+        if is_blank(layout.text, start, end):
+            continue
+        paths = [layout.paths[section] for section in dict.fromkeys(unit.section for unit in own)]
+        number = len(chunks)
+        chunks.append(
+            Chunk(
+                ordinal=number,
+                topic=piece.topic or heading_topic(title, paths, number=number + 1),
+                text=layout.text[start:end],
+                start=start,
+                end=end,
+                context=own[0].context,
+            )
+        )
+    return tuple(chunks)
+
+
+class _Asking:
+    """Asks a chat model about a text, window by window, and notes what came of it."""
+
+    def __init__(self, chat: Chat, layout: Layout, *, title: str, language: str) -> None:
+        self.chat = chat
+        self.layout = layout
+        self.title = title
+        self.language = language
+        self.notes: list[str] = []
+        self.cut_once = False
+
+    def ask_all(self, size: int) -> list[Answered]:
+        """
+        One question for each window of `size` characters.
+
+        Where a window is too long for the model, it and the windows after it are asked in
+        halves. That a model refuses a long question costs nothing, so this may go on; an
+        answer cut by its length is paid for, so this is tried once.
+        """
+        todo = deque(windows(self.layout, size=size))
+        answers: list[Answered] = []
+        while todo:
+            span = todo.popleft()
+            parts = windows(self.layout, size=size, span=span)
+            if len(parts) > 1:
+                todo.extendleft(reversed(parts))
+                continue
+            try:
+                answers.append(self.ask(span, number=len(answers) + 1, count=len(answers) + 1 + len(todo)))
+            except _TooLongError:
+                size = _half(span)
+                todo.appendleft(span)
+        return answers
+
+    def ask(self, span: Window, *, number: int, count: int) -> Answered:
+        """Ask about one window. Raises `_TooLongError` if it should be asked in halves."""
+        text = self.layout.text[span.start : span.end]
+        question = prompt.ask(text, title=self.title, language=self.language, part=number, parts=count)
+        try:
+            said = self.chat(prompt.SYSTEM, question, temperature=_TEMPERATURE)
+        except (Permanent, AllProvidersExhausted) as error:
+            self._judge(error, span)
+            self._note(span, f"the model gave no answer ({error})")
+            return Answered(span)
+        named = answer.parse(said)
+        found = locate(self.layout.text, span.start, span.end, named)
+        if not named:
+            self._note(span, "the model's answer names no sections")
+        elif len(found) < len(named):
+            self._note(span, f"of {len(named)} places that the model named, {len(found)} were found")
+        return Answered(span, tuple(found))
+
+    def _judge(self, error: Permanent | AllProvidersExhausted, span: Window) -> None:
+        """Return if the answer is final; else raise what is to be done about it."""
+        refused = isinstance(error, AllProvidersExhausted)
+        divisible = len(windows(self.layout, size=_half(span), span=span)) > 1
+        if divisible and _TOO_LONG.search(str(error)) and (refused or not self.cut_once):
+            self.cut_once = self.cut_once or not refused
+            raise _TooLongError
+        if isinstance(error, AllProvidersExhausted) and error.passing:
+            raise error
+
+    def _note(self, span: Window, what: str) -> None:
+        self.notes.append(f"characters {span.start} to {span.end}: {what}")
+
+
+def _half(span: Window) -> int:
+    return max((span.end - span.start + 1) // 2, _SMALLEST_WINDOW)
+
+
+class _TooLongError(Exception):
+    """The window is too long for the model."""
