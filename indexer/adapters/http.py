@@ -18,17 +18,19 @@ from typing import Any
 
 import httpcore
 
-from indexer import __version__
 from indexer.adapters.http_body import ACCEPTED, decode_body, too_large
 from indexer.adapters.http_guard import GuardedBackend, Resolver, resolve
 from indexer.artifacts import Reason
 from indexer.crawl.politeness import Slot, retry_after
+from indexer.crawl.robots import user_agent
 from indexer.crawl.urls import absolute, netloc, redact
 from indexer.errors import Permanent, Retryable
 from indexer.ports import Response, Validators
 from indexer.settings import Crawl
 
-ACCEPT = "text/html,application/xhtml+xml,text/markdown;q=0.9,text/plain;q=0.9,application/xml;q=0.8,*/*;q=0.5"
+ACCEPT = (
+    "text/html,application/xhtml+xml,text/markdown;q=0.9,text/plain;q=0.9,application/xml;q=0.8,*/*;q=0.5"
+)
 MAX_HEADERS = 200
 MAX_CONNECTIONS = 100
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
@@ -38,6 +40,10 @@ _FIRST_BACKOFF = 0.5
 _MAX_BACKOFF = 30.0
 
 Allow = Callable[[str], Awaitable[str]]
+
+
+class _TooSlow(Retryable):
+    """The total deadline passed: the same again would only take as long again."""
 
 
 class HttpFetch:
@@ -68,12 +74,11 @@ class HttpFetch:
         limit = max_bytes or int(self._crawl.max_body_mb * 2**20)
         headers = self._headers(accept)
         conditional = [*headers, *_conditions(validators)]
-        cookies: dict[str, dict[str, str]] = {}
         hops: list[str] = []
         seen: set[tuple[str, str]] = set()
         here = url
         while True:
-            jar = "; ".join(f"{name}={value}" for name, value in cookies.get(netloc(here), {}).items())
+            jar = self._lane(netloc(here)).cookie_header()
             if (here, jar) in seen or len(hops) > self._crawl.max_redirects:
                 raise Permanent(
                     f"redirected {len(hops)} times, last to {redact(here)}", reason=Reason.TOO_MANY_REDIRECTS
@@ -85,7 +90,7 @@ class HttpFetch:
                 return Response(
                     url=url, final_url=here, status=status, headers=received, body=body, hops=tuple(hops)
                 )
-            cookies.setdefault(netloc(here), {}).update(set_cookies)
+            self._lane(netloc(here)).cookies.update(set_cookies)
             hops.append(here)
             here = await self._next_hop(received.get("location", ""), here, url, allow)
 
@@ -119,11 +124,12 @@ class HttpFetch:
         for attempt in range(self._crawl.retries + 1):
             last = attempt == self._crawl.retries
             await lane.enter(url)
+            started = time.monotonic()
             try:
                 answer = await self._exchange(url, headers, limit)
             except Retryable as error:
                 lane.slot.failed()
-                if last or error.retry_after == 0.0:
+                if last or isinstance(error, _TooSlow):
                     raise
                 wait = _backoff(attempt)
             except Permanent as error:
@@ -131,7 +137,7 @@ class HttpFetch:
                     lane.slot.failed()
                 raise
             else:
-                wait = self._judge(lane.slot, answer[0], answer[1], attempt)
+                wait = self._judge(lane.slot, answer[0], answer[1], attempt, started)
                 if answer[0] not in _TRANSIENT or last or wait > self._crawl.max_retry_after:
                     return answer
             finally:
@@ -140,12 +146,15 @@ class HttpFetch:
                 await asyncio.sleep(wait)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
-    def _judge(self, slot: Slot, status: int, headers: Mapping[str, str], attempt: int) -> float:
+    def _judge(
+        self, slot: Slot, status: int, headers: Mapping[str, str], attempt: int, started: float
+    ) -> float:
         """Tell the slot what the status means; returns how long to wait before another try."""
         asked = retry_after(headers.get("retry-after", ""), now=time.time())
         wait = _backoff(attempt) if asked is None else asked
         if status in _OVERLOADED:
-            slot.overloaded(time.monotonic(), wait if wait <= self._crawl.max_retry_after else 0.0)
+            pause = wait if wait <= self._crawl.max_retry_after else 0.0
+            slot.overloaded(time.monotonic(), pause, started=started)
         elif status in _TRANSIENT:
             slot.failed()
         else:
@@ -176,10 +185,15 @@ class HttpFetch:
                     await response.aclose()
         except TimeoutError:
             message = f"not finished within {self._crawl.total_timeout:g} s (--total-timeout)"
-            raise Retryable(message, reason=Reason.TIMEOUT, retry_after=0.0) from None
+            raise _TooSlow(message, reason=Reason.TIMEOUT) from None
         except Exception as error:  # noqa: BLE001 - mapped or passed on
             raise mapped(error) from None
-        return response.status, received, decode_body(raw, received.get("content-encoding", ""), limit=limit), cookies
+        return (
+            response.status,
+            received,
+            decode_body(raw, received.get("content-encoding", ""), limit=limit),
+            cookies,
+        )
 
     # ── parts ───────────────────────────────────────────────────────────────────────────
 
@@ -218,16 +232,22 @@ class HttpFetch:
 
 
 class _Lane:
-    """The queue before one host: first come, first served."""
+    """
+    The queue before one host: first come, first served.
+
+    `cookies`: only those that came with a redirect, because a site that sends its visitors
+    round until they have one shows nothing without it. Forgotten with the run.
+    """
 
     def __init__(self, host: str, slot: Slot) -> None:
         self.host = host
         self.slot = slot
+        self.cookies: dict[str, str] = {}
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self, url: str) -> None:
         """Wait for a turn. Raises `Retryable` if the host has not answered for a long time."""
-        while not self.slot.free:
+        while self.slot.room <= 0:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             try:
@@ -250,38 +270,32 @@ class _Lane:
             raise
 
     def leave(self) -> None:
-        """The turn is over; the next one may come."""
+        """The turn is over; the next ones may come."""
         self.slot.release()
         self._wake()
 
+    def cookie_header(self) -> str:
+        """The kept cookies as a header value."""
+        return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+
     def _wake(self) -> None:
-        while self._waiting:
+        room = self.slot.room
+        while self._waiting and room > 0:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
-                return
-
-
-def user_agent(crawl: Crawl) -> str:
-    """What we call ourselves: honest, with a contact if there is one."""
-    if crawl.user_agent:
-        return crawl.user_agent
-    return f"indexer/{__version__}" + (f" (+{crawl.contact})" if crawl.contact else "")
+                room -= 1
 
 
 def mapped(error: Exception) -> Exception:
-    """A foreign exception as one of ours; `Retryable`, `Permanent` and bugs as they are."""
+    """A foreign exception as one of ours; ours, and bugs, as they are."""
     text = redact(str(error)) or type(error).__name__
     if isinstance(error, httpcore.TimeoutException):
         return Retryable(f"no answer in time: {text}", reason=Reason.TIMEOUT)
-    if isinstance(error, httpcore.NetworkError):
-        certificate = "CERTIFICATE_VERIFY" in text or "certificate" in text
-        kind = Permanent if certificate else Retryable
+    silent = isinstance(error, httpcore.RemoteProtocolError) and "disconnected without sending" in text
+    if silent or isinstance(error, httpcore.NetworkError):
+        kind = Permanent if "certificate" in text.lower() else Retryable
         return kind(f"no connection: {text}", reason=Reason.UNREACHABLE)
-    if isinstance(error, httpcore.RemoteProtocolError):
-        if "disconnected without sending" in text:
-            return Retryable(f"no connection: {text}", reason=Reason.UNREACHABLE)
-        return Retryable(f"the answer is broken: {text}", reason=Reason.BAD_RESPONSE)
     if isinstance(error, httpcore.LocalProtocolError | httpcore.UnsupportedProtocol):
         return Permanent(f"the address cannot be asked for: {text}", reason=Reason.BAD_URL)
     if isinstance(error, httpcore.ProtocolError | httpcore.ProxyError):

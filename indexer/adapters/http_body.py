@@ -38,7 +38,9 @@ def decode_body(raw: bytes, content_encoding: str, *, limit: int) -> bytes:
 
 def too_large(limit: int) -> Permanent:
     """The body is over the limit."""
-    return Permanent(f"the body is larger than {limit / 2**20:.3g} MB (--max-body-mb)", reason=Reason.TOO_LARGE)
+    return Permanent(
+        f"the body is larger than {limit / 2**20:.3g} MB (--max-body-mb)", reason=Reason.TOO_LARGE
+    )
 
 
 def _decode(body: bytes, name: str, limit: int) -> bytes:
@@ -77,7 +79,7 @@ def _gunzip(body: bytes, limit: int) -> bytes:
 
 
 def _inflate(body: bytes, limit: int) -> bytes:
-    """zlib as the standard says, else raw as many servers do, else not compressed at all."""
+    """Zlib as the standard says, else raw as many servers do, else not compressed at all."""
     for wbits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
         unpacker = zlib.decompressobj(wbits=wbits)
         try:

@@ -193,5 +193,9 @@ class AsyncioStream(httpcore.AsyncNetworkStream):
     def get_extra_info(self, info: str) -> Any:
         """`is_readable` of an idle connection means that the peer has closed it."""
         if info == "is_readable":
-            return self._reader.at_eof() or self._writer.is_closing() or bool(getattr(self._reader, "_buffer", b""))
+            return (
+                self._reader.at_eof()
+                or self._writer.is_closing()
+                or bool(getattr(self._reader, "_buffer", b""))
+            )
         return self._writer.get_extra_info(info)

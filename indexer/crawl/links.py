@@ -34,7 +34,7 @@ class Directives(Struct, frozen=True, kw_only=True):
     links: tuple[str, ...] = ()
     canonical: str = ""
     refresh: str = ""
-    alternates: dict[str, str] = {}  # noqa: RUF012 - msgspec copies defaults
+    alternates: dict[str, str] = {}
     feeds: tuple[str, ...] = ()
 
 

@@ -13,7 +13,9 @@ from email.utils import parsedate_to_datetime
 DOWN_AFTER = 20  # failed requests in a row: the host is not asked again in this run
 _FIRST_PENALTY = 0.5
 _MAX_PENALTY = 10.0
-_RECOVERY = 8  # answers per additional request side by side
+_LEAST_PENALTY = 0.05
+_FORGIVENESS = 0.7  # what one good answer leaves of the penalty
+_RECOVERY = 4  # good answers per additional request side by side
 
 
 class Slot:
@@ -35,11 +37,12 @@ class Slot:
         self._good = 0
         self._next_start = 0.0
         self._paused_until = 0.0
+        self._slowed_at = 0.0
 
     @property
-    def free(self) -> bool:
-        """Whether another request may be active now."""
-        return self.active < (1 if self.crawl_delay else self._allowed)
+    def room(self) -> int:
+        """How many more requests may be active now."""
+        return (1 if self.crawl_delay else self._allowed) - self.active
 
     @property
     def down(self) -> bool:
@@ -64,22 +67,28 @@ class Slot:
     def succeeded(self) -> None:
         """The host answered as it should."""
         self.failures = 0
+        self._penalty = self._penalty * _FORGIVENESS if self._penalty > _LEAST_PENALTY else 0.0
         self._good += 1
         if self._good >= _RECOVERY:
             self._good = 0
             self._allowed = min(self.limit, self._allowed + 1)
-            self._penalty = self._penalty / 2 if self._penalty > _FIRST_PENALTY / 4 else 0.0
 
     def failed(self) -> None:
         """The host did not answer, or not as it should."""
         self.failures += 1
         self._good = 0
 
-    def overloaded(self, now: float, wait: float) -> None:
-        """The host asked for `wait` seconds of silence (429, 503)."""
+    def overloaded(self, now: float, wait: float, *, started: float) -> None:
+        """
+        A request that began at `started` was told to wait `wait` seconds (429, 503).
+
+        Requests that were under way at the last such answer say nothing new.
+        """
         self.failed()
-        self._allowed = max(1, self._allowed // 2)
-        self._penalty = min(_MAX_PENALTY, max(_FIRST_PENALTY, self._penalty * 2))
+        if started >= self._slowed_at:
+            self._allowed = max(1, self._allowed // 2)
+            self._penalty = min(_MAX_PENALTY, max(_FIRST_PENALTY, self._penalty * 2))
+            self._slowed_at = now
         self._paused_until = max(self._paused_until, now + wait)
 
 

@@ -11,8 +11,10 @@ import re
 
 from protego import Protego
 
+from indexer import __version__
 from indexer.artifacts import Reason
 from indexer.crawl.urls import netloc
+from indexer.settings import Crawl
 
 MAX_BYTES = 512 * 1024
 _SITEMAP_LINE = re.compile(r"^\s*site-?maps?\s*:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
@@ -24,7 +26,7 @@ _TOKEN = re.compile(r"[A-Za-z_-]+")
 class Robots:
     """What one origin's robots.txt lets us do. `crawl_delay` in seconds, 0 if it names none."""
 
-    def __init__(self, *, rules: Protego | None = None, token: str = "", closed: bool = False) -> None:  # noqa: S107 - no password
+    def __init__(self, *, rules: Protego | None = None, token: str = "", closed: bool = False) -> None:
         self._rules = rules
         self._token = token
         self.closed = closed
@@ -56,6 +58,13 @@ def read_robots(status: int, body: bytes, *, token: str) -> Robots:
     robots = Robots(rules=Protego.parse(text), token=token)
     robots.sitemaps = tuple(dict.fromkeys(_SITEMAP_LINE.findall(_COMMENT.sub("", text))))
     return robots
+
+
+def user_agent(crawl: Crawl) -> str:
+    """What we call ourselves: honest, with a contact if there is one."""
+    if crawl.user_agent:
+        return crawl.user_agent
+    return f"indexer/{__version__}" + (f" (+{crawl.contact})" if crawl.contact else "")
 
 
 def product_token(user_agent: str) -> str:

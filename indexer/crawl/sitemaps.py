@@ -65,7 +65,11 @@ def read_sitemap(body: bytes) -> Iterator[Entry]:
 
 
 def unpack(body: bytes) -> bytes:
-    """Gunzip as often as the bytes say so; a cut archive gives what is whole. Raises `Permanent` over the limit."""
+    """
+    Gunzip as often as the bytes say so; a cut archive gives what is whole.
+
+    Raises `Permanent` over the limit.
+    """
     for _ in range(_GZIP_LAYERS):
         if not body.startswith(_GZIP):
             return body

@@ -52,7 +52,14 @@ _HTML_START = re.compile(
 _XML_START = re.compile(rb"\s*<(?:\?xml|rss|feed|urlset|sitemapindex|rdf:rdf|svg|opml)\b", re.IGNORECASE)
 _HTML_TYPES = ("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml")
 _TEXT_TYPES = ("text/plain", "text/markdown", "text/x-markdown")
-_UNKNOWN_TYPES = ("", "application/octet-stream", "binary/octet-stream", "unknown/unknown", "application/unknown", "*/*")
+_UNKNOWN_TYPES = (
+    "",
+    "application/octet-stream",
+    "binary/octet-stream",
+    "unknown/unknown",
+    "application/unknown",
+    "*/*",
+)
 _DOCUMENT_TYPES = re.compile(r"application/(?:pdf|msword|rtf|vnd\.(?:ms-|openxmlformats|oasis))")
 
 _NOT_FOUND = re.compile(
@@ -76,7 +83,10 @@ _LOGIN = re.compile(
     r"|authenticat\w+|account\s+access|кіру|увійти|вхід)\b",
     re.IGNORECASE,
 )
-_LOGIN_PATH = re.compile(r"/(?:[\w-]*login|log-in|signin|sign-in|auth|authorize|sso|oauth2?|cas|vhod|account/login)\b", re.I)
+_LOGIN_PATH = re.compile(
+    r"/(?:[\w-]*login|log-in|signin|sign-in|auth|authorize|sso|oauth2?|cas|vhod|account/login)\b",
+    re.IGNORECASE,
+)
 _CHALLENGE_MARKUP = re.compile(
     r"challenge-platform|cf-chl|cf_chl|__cf_chl|jschl|cf-browser-verification|_incapsula_resource|px-captcha|perimeterx"
     r"|/showcaptcha|smartcaptcha|ddos-guard|geo\.captcha-delivery|datadome|awswaf|aws-waf-token|qrator|__ddg|kasada"
@@ -119,19 +129,23 @@ def kind_of(body: bytes, headers: Mapping[str, str], *, status: int = 200) -> Ki
         return Kind(reason=known, detail=f"the bytes are no text (served as {declared or 'no type'})")
     if _HTML_START.match(body[:4096]):
         return Kind("html")
-    if declared in _HTML_TYPES:
-        if _binary(body):
-            return Kind(reason=Reason.NOT_A_PAGE, detail=f"binary data served as {declared}")
+    binary = _binary(body)
+    if declared in _HTML_TYPES and not binary:
         return Kind("html")
+    return _kind_by_type(body, declared, binary=binary)
+
+
+def _kind_by_type(body: bytes, declared: str, *, binary: bool) -> Kind:
+    """What a body is whose bytes do not say so."""
     if _XML_START.match(body[:1024]):
         return Kind(reason=Reason.NOT_A_PAGE, detail=f"XML that is no page ({declared or 'no type'})")
-    if declared in _TEXT_TYPES or (declared in _UNKNOWN_TYPES and not _binary(body)):
-        if _binary(body):
-            return Kind(reason=Reason.NOT_A_PAGE, detail=f"binary data served as {declared}")
+    if declared in (*_HTML_TYPES, *_TEXT_TYPES, *_UNKNOWN_TYPES):
+        if binary:
+            return Kind(reason=Reason.NOT_A_PAGE, detail=f"binary data served as {declared or 'no type'}")
         return Kind("markdown" if "markdown" in declared else "text")
     if _DOCUMENT_TYPES.match(declared):
         return Kind(reason=Reason.UNSUPPORTED, detail=declared)
-    return Kind(reason=Reason.NOT_A_PAGE, detail=declared or "no content type")
+    return Kind(reason=Reason.NOT_A_PAGE, detail=declared)
 
 
 def essence(content_type: str) -> str:
@@ -186,7 +200,7 @@ def look_at(tree: Any) -> Look:
 
 
 def is_shell(look: Look) -> str:
-    """Why a page must be rendered: an empty application root, or a bare demand for JavaScript. Empty if not."""
+    """Why a page must be rendered: an empty application root, a bare demand for JavaScript. Empty if not."""
     if len(look.around) > _BARE:
         return ""
     if look.scripts and look.root_empty:
@@ -250,7 +264,7 @@ def _binary(body: bytes) -> bool:
     head = body[:2048]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or not head:
         return False
-    control = sum(1 for byte in head if byte < 0x20 and byte not in b"\t\n\r\f\x1b\0")
+    control = sum(1 for byte in head if byte < ord(" ") and byte not in b"\t\n\r\f\x1b\0")
     zeros = head.count(0)
     wide = abs(head[::2].count(0) - head[1::2].count(0)) > zeros * 0.8 and zeros > len(head) // 8
     return control > len(head) // 50 or (zeros > len(head) // 50 and not wide)

@@ -1,0 +1,286 @@
+"""
+Response → Page.
+
+Pure: what came over the wire is judged (status, bytes, charset, what kind of page it
+is), its links and directives are read, and its main content becomes markdown. No time
+of day enters, so the same response gives the same page, byte for byte.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from indexer import ids
+from indexer.artifacts import Outcome, Page, Reason, State
+from indexer.crawl.charset import decode
+from indexer.crawl.links import Directives, header_rules, read_directives
+from indexer.crawl.sniff import (
+    Kind,
+    essence,
+    is_challenge,
+    is_login,
+    is_shell,
+    is_soft_404,
+    kind_of,
+    look_at,
+)
+from indexer.crawl.urls import canonical, readable
+from indexer.errors import Permanent
+from indexer.ports import Response
+
+NAME = "scrape"
+VERSION = 1
+_TITLE = 150
+_MAX_LINKS = 2000
+_OK = range(200, 300)
+_STATUS_REASONS = {404: Reason.NOT_FOUND, 410: Reason.GONE, 429: Reason.RATE_LIMITED}
+_CLASS_REASONS = {4: Reason.HTTP_CLIENT, 5: Reason.HTTP_SERVER}
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """How a response is read. `token`: the product token that page directives may address."""
+
+    favor_recall: bool = True
+    token: str = "indexer"  # noqa: S105 - the name in our User-Agent
+
+
+class Scraped(Struct, frozen=True, kw_only=True):
+    """
+    What a response came to: an outcome, and a page where there is one.
+
+    `links`: where to go on from here; `canonical`: which URL the page names as its own,
+    if another. The outcome's `final_url` is where a meta refresh leads.
+    """
+
+    outcome: Outcome
+    page: Page | None = None
+    links: tuple[str, ...] = ()
+    canonical: str = ""
+
+
+def reading_key(reading: Reading) -> str:
+    """While it stands, an unchanged response means an unchanged page."""
+    from indexer import extract
+
+    facts = {
+        "favor_recall": reading.favor_recall,
+        "token": reading.token,
+        "extract": getattr(extract, "VERSION", 0),
+    }
+    return ids.signature(NAME, VERSION, facts)[:16]
+
+
+def signature_of(response: Response, *, reading: Reading) -> str:
+    """What the page of a response stands for."""
+    headers = response.headers
+    return ids.signature(
+        NAME,
+        VERSION,
+        {"reading": reading_key(reading)},
+        page_url(response),
+        headers.get("content-type", ""),
+        headers.get("x-robots-tag", ""),
+        response.body,
+    )
+
+
+def page_url(response: Response) -> str:
+    """The identity of the document: the canonical spelling of what answered."""
+    if response.final_url.startswith("file:"):
+        return response.final_url
+    return canonical(response.final_url)
+
+
+def read(response: Response, *, reading: Reading) -> Scraped:
+    """
+    Judge and read a response.
+
+    Never raises for what a server sent: the outcome says what is wrong with it.
+    """
+    url = page_url(response)
+    refused = _by_status(response)
+    if refused is not None:
+        return Scraped(outcome=_outcome(response, *refused))
+    kind = kind_of(response.body, response.headers, status=response.status)
+    if kind.reason:
+        return Scraped(outcome=_outcome(response, State.SKIPPED, kind.reason, kind.detail))
+    text, charset = decode(response.body, response.headers.get("content-type", ""))
+    if kind.name != "html":
+        return _read_text(response, url, text, charset, kind, reading)
+    return _read_html(response, url, text, charset, reading)
+
+
+def _by_status(response: Response) -> tuple[State, Reason, str] | None:
+    """State, reason and detail for what is no success; `None` for a 2xx."""
+    status = response.status
+    if status in _OK:
+        return None
+    if status in (401, 407):
+        return State.SKIPPED, Reason.LOGIN, f"status {status}"
+    if status in (403, 429, 503):
+        challenge = _challenge_in(response)
+        if challenge:
+            return State.FAILED, Reason.CHALLENGE, f"status {status}: {challenge}"
+    reason = _STATUS_REASONS.get(status) or _CLASS_REASONS.get(status // 100, Reason.BAD_RESPONSE)
+    return State.FAILED, reason, f"status {status}"
+
+
+def _challenge_in(response: Response) -> str:
+    from selectolax.lexbor import LexborHTMLParser
+
+    html, _ = decode(response.body[:200_000], response.headers.get("content-type", ""))
+    return is_challenge(html, look_at(LexborHTMLParser(html)), response.headers)
+
+
+def _read_html(response: Response, url: str, html: str, charset: str, reading: Reading) -> Scraped:
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(html)
+    directives = read_directives(
+        tree,
+        url=url,
+        token=reading.token,
+        header=response.headers.get("x-robots-tag", ""),
+        charset=charset,
+    )
+    refused = _by_content(response, url, html, tree, directives)
+    if refused is not None:
+        state, reason, detail = refused
+        follow = reason in (Reason.NOINDEX, Reason.NEEDS_RENDERING)
+        outcome = _outcome(response, state, reason, detail, final_url=_refreshed(directives, reason))
+        return Scraped(outcome=outcome, links=directives.links[:_MAX_LINKS] if follow else ())
+    return _extract(response, url, html, charset, directives, reading)
+
+
+def _by_content(
+    response: Response, url: str, html: str, tree: Any, directives: Directives
+) -> tuple[State, Reason, str] | None:
+    """State, reason and detail for a page that is not to be indexed; `None` for one that is."""
+    if directives.refresh and directives.refresh != url:
+        return State.SKIPPED, Reason.REDIRECT, "meta refresh"
+    look = look_at(tree)
+    challenge = is_challenge(html, look, response.headers)
+    if challenge:
+        return State.FAILED, Reason.CHALLENGE, challenge
+    if directives.noindex:
+        return State.SKIPPED, Reason.NOINDEX, "the page asks not to be indexed"
+    for reason, detail in (
+        (Reason.SOFT_404, is_soft_404(look)),
+        (Reason.LOGIN, is_login(look, url)),
+        (Reason.NEEDS_RENDERING, is_shell(look)),
+    ):
+        if detail:
+            return State.SKIPPED, reason, detail
+    return None
+
+
+def _extract(
+    response: Response, url: str, html: str, charset: str, directives: Directives, reading: Reading
+) -> Scraped:
+    from indexer.extract import extract
+    from indexer.extract.text import visible
+
+    links = directives.links[:_MAX_LINKS]
+    try:
+        extracted = extract(html, url=url, favor_recall=reading.favor_recall)
+    except Permanent as error:
+        return Scraped(
+            outcome=_outcome(response, State.FAILED, Reason.EXTRACT_FAILED, str(error)), links=links
+        )
+    except Exception as error:  # noqa: BLE001 - one page that breaks a parser must not end the run
+        detail = f"{type(error).__name__}: {error}"[:300]
+        return Scraped(outcome=_outcome(response, State.FAILED, Reason.EXTRACT_FAILED, detail), links=links)
+    if not extracted.text.strip():
+        return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.EMPTY, "no text"), links=links)
+    title = " ".join(visible(extracted.title).split())
+    page = Page(
+        signature=signature_of(response, reading=reading),
+        url=url,
+        content=ids.digest(title, extracted.language, extracted.text),
+        title=title,
+        text=extracted.text,
+        language=extracted.language,
+        description=extracted.description,
+        published=extracted.published,
+        modified=extracted.modified,
+        canonical=directives.canonical,
+        content_type=essence(response.headers.get("content-type", "")) or "text/html",
+        charset=charset,
+        extractor=extracted.extractor,
+        alternates=directives.alternates,
+        links=links,
+        notes=extracted.notes,
+    )
+    other = directives.canonical if directives.canonical != url else ""
+    return Scraped(outcome=_page_outcome(response, page), page=page, links=links, canonical=other)
+
+
+def _read_text(
+    response: Response, url: str, text: str, charset: str, kind: Kind, reading: Reading
+) -> Scraped:
+    """A plain text or markdown document is its own markdown."""
+    if "noindex" in header_rules(response.headers.get("x-robots-tag", ""), reading.token):
+        detail = "its header asks not to be indexed"
+        return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.NOINDEX, detail))
+    from indexer.extract.text import visible
+
+    text = visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n")
+    if not text.strip():
+        return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.EMPTY, "no text"))
+    title = _title_of(text, url)
+    page = Page(
+        signature=signature_of(response, reading=reading),
+        url=url,
+        content=ids.digest(title, "", text),
+        title=title,
+        text=text,
+        content_type="text/markdown" if kind.name == "markdown" else "text/plain",
+        charset=charset,
+        extractor="text",
+    )
+    return Scraped(outcome=_page_outcome(response, page), page=page)
+
+
+def _title_of(text: str, url: str) -> str:
+    """The first heading, else the first line if it is short, else the file's name."""
+    first = text.lstrip().partition("\n")[0].strip()
+    if first.startswith("#"):
+        return first.lstrip("#").strip()[:_TITLE]
+    if len(first) <= _TITLE // 2:
+        return first
+    return readable(url.rstrip("/").rpartition("/")[2])[:_TITLE]
+
+
+def _refreshed(directives: Directives, reason: Reason) -> str:
+    return directives.refresh if reason is Reason.REDIRECT else ""
+
+
+def _outcome(
+    response: Response, state: State, reason: Reason, detail: str, *, final_url: str = ""
+) -> Outcome:
+    headers = response.headers
+    return Outcome(
+        url=response.url,
+        state=state,
+        reason=reason,
+        detail=detail,
+        final_url=final_url,
+        status=response.status,
+        etag=headers.get("etag", ""),
+        last_modified=headers.get("last-modified", ""),
+    )
+
+
+def _page_outcome(response: Response, page: Page) -> Outcome:
+    headers = response.headers
+    return Outcome(
+        url=page.url,
+        state=State.FETCHED,
+        final_url=page.url,
+        status=response.status,
+        etag=headers.get("etag", ""),
+        last_modified=headers.get("last-modified", ""),
+        content=page.content,
+    )

@@ -1,0 +1,344 @@
+"""
+The frontier at work: fetch side by side, read in workers, settle what becomes of each URL.
+
+Everything runs in one event loop. A URL's page is durable before its outcome is handed
+to the journal; a URL that redirects is settled when its target is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+
+from msgspec import Struct, field
+
+from indexer.artifacts import Outcome, Reason, Source, State
+from indexer.crawl.frontier import Frontier, Lead, Refused
+from indexer.crawl.scope import step
+from indexer.crawl.urls import netloc
+from indexer.errors import IndexerError
+from indexer.phases.scrape import Reading
+from indexer.pipeline.discovery import RobotsFiles, Sitemaps
+from indexer.pipeline.journal import SECONDS, Journal
+from indexer.pipeline.seeds import Seeds
+from indexer.pipeline.visiting import PASSING, Visited, Visitor, kept, mirrored, takes_page
+from indexer.ports import Artifacts, Catalogue, Fetch, Response, UrlRow
+from indexer.settings import Settings
+
+log = logging.getLogger("indexer")
+
+ScrapeProgress = Callable[[int, int, int, str], None]
+
+
+class ScrapeReport(Struct, kw_only=True):
+    """
+    What this run did. What URLs came to is in the catalogue.
+
+    `fetched`: answers with a body; `not_modified`: 304; `changed`: pages written;
+    `kept`: pages that stand although they could not be had; `cut_off`: URLs over a
+    limit. `notes`: sources that gave nothing, and why.
+    """
+
+    fetched: int = 0
+    not_modified: int = 0
+    changed: int = 0
+    kept: int = 0
+    failed: int = 0
+    cut_off: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+class Tools(Struct, frozen=True, kw_only=True):
+    """What a run works with. `pool`: reads responses; `None`: in this process."""
+
+    settings: Settings
+    catalogue: Catalogue
+    artifacts: Artifacts
+    fetch: Fetch
+    pool: Executor | None
+    visit: int
+    force: bool
+    progress: ScrapeProgress
+
+
+class Crawling:
+    """One run over the seeds of a project; `all` does it, `report` says what was done."""
+
+    def __init__(self, seeds: Seeds, tools: Tools) -> None:
+        settings, fetch, catalogue, visit = tools.settings, tools.fetch, tools.catalogue, tools.visit
+        self.seeds = seeds
+        self.crawl = settings.crawl
+        self.catalogue = catalogue
+        self.visit = visit
+        self.progress = tools.progress
+        self.report = ScrapeReport()
+        self.journal = Journal(catalogue, tools.artifacts, visit)
+        self.robots = RobotsFiles(fetch=fetch, catalogue=catalogue, visit=visit, crawl=self.crawl)
+        self.sitemaps = Sitemaps(fetch=fetch, catalogue=catalogue, visit=visit, scope=seeds.scope)
+        self.frontier = Frontier(
+            scope=seeds.scope, max_pages=self.crawl.max_pages, blocked=self.robots.verdict
+        )
+        self.visitor = Visitor(
+            fetch=fetch,
+            robots=self.robots,
+            artifacts=tools.artifacts,
+            scope=seeds.scope,
+            reading=Reading(favor_recall=settings.extract.favor_recall, token=self.robots.token),
+            pool=tools.pool,
+            follow=seeds.follow,
+            force=tools.force,
+        )
+        self.hosts: dict[str, asyncio.Queue[Source]] = {}
+        self.workers: list[asyncio.Task[None]] = []
+        self.waiting: dict[str, list[tuple[Source, Outcome]]] = {}
+        self.hops: Counter[str] = Counter()
+        self.outstanding = 0
+        self.done = 0
+        self.host = ""
+        self.idle = asyncio.Event()
+        self.reading = asyncio.Semaphore(2 * max(1, settings.run.workers) + 1)
+
+    async def all(self) -> None:
+        """The whole run; the first error of any part ends it."""
+        try:
+            async with asyncio.TaskGroup() as self.group:
+                ticker = self.group.create_task(self._tick())
+                await self._discover()
+                await self._drain()
+                if self.seeds.only is None:
+                    self._revisit()
+                    await self._drain()
+                for task in (ticker, *self.workers):
+                    task.cancel()
+        except BaseExceptionGroup as group:
+            raise _first(group) from None
+        self.report.cut_off = self.frontier.cut_off
+        self.report.notes += self.seeds.notes
+        self.report.notes += [f"{trouble.where}: {trouble.what}" for trouble in self.sitemaps.troubles]
+
+    async def _tick(self) -> None:
+        """Keep the catalogue and the person who waits up to date."""
+        while True:
+            await asyncio.sleep(SECONDS)
+            if self.journal.overdue:
+                self.journal.flush()
+            self.progress(self.done, max(self.done, self.frontier.admitted), self.report.failed, self.host)
+
+    # ── discovery ───────────────────────────────────────────────────────────────────────
+
+    async def _discover(self) -> None:
+        """Fill the frontier from the sources; stop reading sitemaps when it is full."""
+        found = self.seeds.sources(robots=self.robots, sitemaps=self.sitemaps)
+        async with contextlib.aclosing(found):
+            async for source, named in found:
+                self._offer(source, named=named)
+                if self.frontier.full and self.sitemaps.unread:
+                    self.report.notes.append(
+                        f"{self.sitemaps.unread} more sitemaps were not read: the limit of "
+                        f"{self.crawl.max_pages} pages is reached (--max-pages)"
+                    )
+                    break
+
+    def _revisit(self) -> None:
+        """What earlier runs knew and no source named this time: it may still be there."""
+        self.journal.flush()
+        due = [(row.url, row.found_in, row.depth) for row in self.catalogue.due(self.visit)]
+        for url, found_in, depth in due:
+            of_ours = url in self.seeds.files if url.startswith("file:") else self._on_a_site(url)
+            if of_ours and url not in self.frontier:
+                self._offer(Source(url=url, found_in=found_in[0] if found_in else "", depth=depth))
+
+    def _on_a_site(self, url: str) -> bool:
+        return url.startswith(("http://", "https://")) and self.seeds.scope.has(url)
+
+    def _offer(self, source: Source, *, named: bool = False) -> None:
+        """A URL of the sources: into the frontier, or refused."""
+        if source.url in self.frontier:
+            return
+        self.journal.found(source)
+        local = source.url.startswith("file://")
+        if not local and not source.url.startswith(("http://", "https://")):
+            self._refuse(Refused(source, Reason.BAD_URL, "only http(s) addresses are fetched"))
+        elif local and not named:
+            self._refuse(Refused(source, Reason.OUT_OF_SCOPE, "a local file that is none of the sources"))
+        else:
+            refused = self.frontier.add(source, named=named)
+            if refused:
+                self._refuse(refused)
+            for fresh in self.frontier.take():
+                self._queue(fresh)
+
+    # ── the frontier at work ────────────────────────────────────────────────────────────
+
+    def _queue(self, source: Source) -> None:
+        """Hand a URL to its host's workers."""
+        host = "" if source.url.startswith("file:") else netloc(source.url)
+        queue = self.hosts.get(host)
+        if queue is None:
+            queue = self.hosts[host] = asyncio.Queue()
+            for _ in range(self.crawl.concurrency):
+                self.workers.append(self.group.create_task(self._work(queue)))
+        self.outstanding += 1
+        self.idle.clear()
+        queue.put_nowait(source)
+
+    async def _work(self, queue: asyncio.Queue[Source]) -> None:
+        """One of a host's workers: fetch one after the other; reading goes on beside."""
+        while True:
+            source = await queue.get()
+            row = self.catalogue.get(source.url)
+            if row is not None and row.visit == self.visit and row.reason not in PASSING:
+                self._replay(source, row)
+                continue
+            answer = await self.visitor.request(source, row)
+            await self.reading.acquire()  # bounds the bodies in memory
+            self.group.create_task(self._finish(source, row, answer))
+
+    async def _finish(self, source: Source, row: UrlRow | None, answer: Response | Visited) -> None:
+        try:
+            visited = answer if isinstance(answer, Visited) else await self.visitor.read(source, row, answer)
+        finally:
+            self.reading.release()
+        self._settle(source, row, visited)
+
+    async def _drain(self) -> None:
+        """Wait until the frontier is empty and every redirect has come to an end."""
+        while True:
+            if self.outstanding:
+                await self.idle.wait()
+            if not self.waiting:
+                return
+            await self._break_circle()
+
+    async def _break_circle(self) -> None:
+        """URLs that redirect to each other: one is followed in one go, the others share its fate."""
+        source = min(
+            (entry[0] for entries in self.waiting.values() for entry in entries), key=lambda s: s.url
+        )
+        for target, entries in list(self.waiting.items()):
+            self.waiting[target] = [entry for entry in entries if entry[0].url != source.url]
+            if not self.waiting[target]:
+                del self.waiting[target]
+        row = self.catalogue.get(source.url)
+        answer = await self.visitor.follow_through(source, row)
+        visited = answer if isinstance(answer, Visited) else await self.visitor.read(source, row, answer)
+        outcome = visited.outcome
+        if visited.target:
+            detail = f"redirects in a circle, last to {visited.target}"
+            outcome = kept(
+                Outcome(url=source.url, state=State.FAILED, reason=Reason.TOO_MANY_REDIRECTS, detail=detail),
+                row,
+            )
+        self.report.changed += visited.changed
+        self._record(source, row, outcome)
+        for link in visited.links if self.seeds.follow else ():
+            if self.seeds.scope.has(link):
+                found_in, depth = f"link:{source.url}", source.depth + step(source.url, link)
+                self._offer(Source(url=link, found_in=found_in, depth=depth))
+
+    def _settle(self, source: Source, row: UrlRow | None, visited: Visited) -> None:
+        """Record what became of a URL and admit what it leads to."""
+        self.report.fetched += visited.fetched
+        self.report.not_modified += visited.not_modified
+        self.report.changed += visited.changed
+        if visited.target:
+            self._wait_for(source, visited)
+        else:
+            self._record(source, row, visited.outcome)
+            self._lead_on(source, visited.links)
+        self._one_less()
+
+    def _record(self, source: Source, row: UrlRow | None, outcome: Outcome) -> None:
+        """Write an outcome, and those of URLs that redirect here."""
+        self.done += 1
+        self.host = "" if source.url.startswith("file:") else netloc(source.url)
+        self.report.failed += outcome.state is State.FAILED
+        standing = outcome.state in (State.FETCHED, State.INDEXED)
+        self.report.kept += standing and bool(outcome.reason)
+        if outcome.reason and standing:
+            log.info("%s: %s", source.url, outcome.detail)
+        self.journal.settle(outcome, dead=takes_page(outcome, row))
+        self._settle_waiting(outcome)
+
+    def _settle_waiting(self, target: Outcome) -> None:
+        for source, outcome in self.waiting.pop(target.url, ()):
+            row = self.catalogue.get(source.url)
+            self._record(source, row, mirrored(outcome, target, row))
+
+    def _wait_for(self, source: Source, visited: Visited) -> None:
+        """A redirect: the target takes the URL's place, and its fate."""
+        target = visited.target
+        self.hops[target] = max(self.hops[target], self.hops[source.url] + 1)
+        if self.hops[target] > self.crawl.max_redirects:
+            outcome = Outcome(
+                url=source.url,
+                state=State.FAILED,
+                reason=Reason.TOO_MANY_REDIRECTS,
+                detail=f"redirected more than {self.crawl.max_redirects} times, last to {target}",
+            )
+            row = self.catalogue.get(source.url)
+            self._record(source, row, kept(outcome, row))
+            self._lead_on(source, ())
+            return
+        self.waiting.setdefault(target, []).append((source, visited.outcome))
+        self._admit(source, [Lead(target, f"redirect:{source.url}", source.depth, free=True)])
+        settled = self.journal.settled(target) if target in self.frontier else None
+        if settled is not None:
+            self._settle_waiting(settled)
+
+    def _lead_on(self, source: Source, links: Iterable[str]) -> None:
+        leads = []
+        if self.seeds.follow:
+            found_in = f"link:{source.url}"
+            leads = [
+                Lead(link, found_in, source.depth + step(source.url, link))
+                for link in links
+                if self.seeds.scope.has(link) and link not in self.frontier
+            ]
+        self._admit(source, leads)
+
+    def _admit(self, source: Source, leads: list[Lead]) -> None:
+        for refused in self.frontier.done(source.url, leads):
+            self.journal.found(refused.source)
+            self._refuse(refused)
+        for fresh in self.frontier.take():
+            self.journal.found(fresh)
+            self._queue(fresh)
+
+    def _refuse(self, refused: Refused) -> None:
+        """Record a URL that will not be fetched; an exclude pattern takes its page away, a limit does not."""
+        source = refused.source
+        row = self.catalogue.get(source.url)
+        outcome = Outcome(url=source.url, state=State.SKIPPED, reason=refused.reason, detail=refused.detail)
+        if refused.reason is not Reason.OUT_OF_SCOPE:
+            outcome = kept(outcome, row)
+        self.journal.settle(outcome, dead=takes_page(outcome, row), weight=0)
+        self._settle_waiting(outcome)
+
+    def _replay(self, source: Source, row: UrlRow) -> None:
+        """A URL that this run dealt with before it was killed: only go on from it."""
+        self.done += 1
+        target = row.facts.get("redirect", "")
+        if target:
+            self._admit(source, [Lead(target, f"redirect:{source.url}", source.depth, free=True)])
+        else:
+            self._lead_on(source, self.visitor.links_of(row))
+        self._one_less()
+
+    def _one_less(self) -> None:
+        self.outstanding -= 1
+        if not self.outstanding:
+            self.idle.set()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error to show of several that came together: one of ours, if there is one."""
+    ours, others = group.split(IndexerError)
+    chosen: BaseException = ours or others or group
+    while isinstance(chosen, BaseExceptionGroup):
+        chosen = chosen.exceptions[0]
+    return chosen

@@ -1,0 +1,82 @@
+"""
+Sources → pages, for a whole project.
+
+The order of a run: robots.txt of the sources' sites; files, start pages, lists and
+sitemaps into the frontier; pages (with links where they are to be followed) until the
+frontier is empty; then what earlier runs knew and nothing named this time; then one
+document per text. A killed run takes the same way again and skips what is done.
+
+Read first: `scrape_all`, then `crawling` (the loop), `visiting` (one URL), `duplicates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from concurrent.futures import Executor
+
+from indexer.artifacts import Sources, State
+from indexer.errors import Permanent, Retryable
+from indexer.pipeline.crawling import Crawling, ScrapeProgress, ScrapeReport, Tools
+from indexer.pipeline.duplicates import settle_duplicates
+from indexer.pipeline.seeds import Seeds
+from indexer.pipeline.visiting import PASSING
+from indexer.ports import Artifacts, Catalogue, Fetch
+from indexer.settings import Settings
+
+__all__ = ["ScrapeProgress", "ScrapeReport", "scrape_all"]
+
+
+async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads like the design
+    sources: Sources,
+    *,
+    settings: Settings,
+    catalogue: Catalogue,
+    artifacts: Artifacts,
+    fetch: Fetch,
+    pool: Executor | None,
+    visit: int,
+    only: Collection[str] | None = None,
+    force: bool = False,
+    progress: ScrapeProgress = lambda *_: None,
+) -> ScrapeReport:
+    """
+    Bring the pages of a project up to date.
+
+    `only`: these URLs and where they redirect to, nothing else. `force`: unconditionally.
+    `progress(done, total, failed, host)` is called a few times a second.
+    Raises `Misconfigured` for sources that name nothing, `Permanent` or `Retryable` if
+    nothing can be discovered or no page at all can be had; nothing is lost then.
+    """
+    tools = Tools(
+        settings=settings,
+        catalogue=catalogue,
+        artifacts=artifacts,
+        fetch=fetch,
+        pool=pool,
+        visit=visit,
+        force=force,
+        progress=progress,
+    )
+    crawling = Crawling(Seeds(sources, crawl=settings.crawl, only=only), tools)
+    try:
+        await crawling.all()
+    finally:
+        crawling.journal.flush()
+    settle_duplicates(catalogue, artifacts, crawling.journal)
+    _require_pages(catalogue)
+    return crawling.report
+
+
+def _require_pages(catalogue: Catalogue) -> None:
+    """Raise if the project has no page at all, saying what became of its URLs."""
+    counts = catalogue.counts()
+    if counts.get(State.FETCHED, 0) + counts.get(State.INDEXED, 0):
+        return
+    reasons = catalogue.reasons()
+    summary = ", ".join(f"{count} {reason or state}" for (state, reason), count in reasons.items())
+    example = next((row for row in catalogue.rows() if row.detail), None)
+    told = f"; for example {example.url}: {example.detail}" if example else ""
+    message = f"not one page could be indexed ({summary or 'no URL was found'}{told})"
+    if reasons and all(reason in PASSING for _, reason in reasons):
+        raise Retryable(f"{message}. Run again when the site answers")
+    raise Permanent(f"{message}. See `indexer export` for every URL's reason")

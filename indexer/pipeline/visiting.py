@@ -1,0 +1,405 @@
+"""
+What becomes of one URL: what is known of it, the request, the judgement, the outcome.
+
+A page that cannot be had for a passing reason keeps its last good version. Only evidence
+takes a page away: gone, not found, not to be indexed, moved, or turned into no page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from concurrent.futures import BrokenExecutor, Executor
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from indexer.artifacts import Outcome, Page, Reason, Source, State
+from indexer.crawl.scope import Scope
+from indexer.crawl.urls import canonical, redact, resolve
+from indexer.errors import Permanent, Retryable
+from indexer.ids import url_key
+from indexer.phases import scrape
+from indexer.phases.scrape import Reading, Scraped
+from indexer.pipeline.duplicates import has_page
+from indexer.ports import Artifacts, Fetch, Response, UrlRow, Validators
+
+if TYPE_CHECKING:
+    from indexer.pipeline.discovery import RobotsFiles
+
+# what takes away the page that a URL had
+FINAL = frozenset(
+    (
+        Reason.NOT_FOUND,
+        Reason.GONE,
+        Reason.NOINDEX,
+        Reason.SOFT_404,
+        Reason.REDIRECT,
+        Reason.NOT_A_PAGE,
+        Reason.UNSUPPORTED,
+    )
+)
+# not the page's fault: settled so in a run that was killed, it is tried again when that is resumed
+PASSING = frozenset(
+    (
+        Reason.ROBOTS_UNAVAILABLE,
+        Reason.HTTP_SERVER,
+        Reason.RATE_LIMITED,
+        Reason.TIMEOUT,
+        Reason.UNREACHABLE,
+        Reason.BAD_RESPONSE,
+        Reason.CHALLENGE,
+        Reason.TOO_MANY_REDIRECTS,
+        Reason.EXTRACT_FAILED,
+    )
+)
+_ABSENT = (Reason.NOT_FOUND, Reason.GONE)
+# verdicts that an unchanged response confirms
+_LASTING = frozenset(
+    (
+        Reason.NOINDEX,
+        Reason.EMPTY,
+        Reason.NOT_A_PAGE,
+        Reason.UNSUPPORTED,
+        Reason.NEEDS_RENDERING,
+        Reason.SOFT_404,
+    )
+)
+_SKIPPING = frozenset(
+    (
+        Reason.ROBOTS,
+        Reason.ROBOTS_UNAVAILABLE,
+        Reason.OUT_OF_SCOPE,
+        Reason.LOGIN,
+        Reason.BAD_URL,
+        Reason.LIMIT,
+        Reason.REDIRECT,
+    )
+)
+_TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "text/html", ".md": "text/markdown"}
+
+
+class Visited(Struct, frozen=True, kw_only=True):
+    """
+    One URL dealt with. `target`: where it redirects to; its own fate then follows.
+
+    `fetched`: a body was read; `not_modified`: the server said so, or the body is the
+    one that the page was made from; `changed`: a page was written.
+    """
+
+    outcome: Outcome
+    links: tuple[str, ...] = ()
+    target: str = ""
+    fetched: bool = False
+    not_modified: bool = False
+    changed: bool = False
+
+
+def read_and_save(artifacts: Artifacts, response: Response, reading: Reading) -> Scraped:
+    """Read a response and make its page durable; runs in a worker. The page itself stays there."""
+    scraped = scrape.read(response, reading=reading)
+    if scraped.page is None:
+        return scraped
+    artifacts.save(url_key(scraped.page.url), scraped.page)
+    return replace(scraped, page=None)
+
+
+class Visitor:
+    """Deals with URLs, one call each; any number side by side."""
+
+    def __init__(
+        self,
+        *,
+        fetch: Fetch,
+        robots: RobotsFiles,
+        artifacts: Artifacts,
+        scope: Scope,
+        reading: Reading,
+        pool: Executor | None,
+        follow: bool,
+        force: bool,
+    ) -> None:
+        self._fetch = fetch
+        self._robots = robots
+        self._artifacts = artifacts
+        self._scope = scope
+        self._reading = reading
+        self._reader = scrape.reading_key(reading)
+        self._pool = pool
+        self._alone = asyncio.Lock()
+        self._follow = follow
+        self._force = force
+
+    async def request(self, source: Source, row: UrlRow | None) -> Response | Visited:
+        """The response to read, or what became of the URL without one."""
+        if source.url.startswith("file:"):
+            return read_file(source.url)
+        reason, detail = await self._robots.allows(source.url)
+        if reason:
+            return self._without(source, row, reason, detail)
+        validators = self._validators(row)
+        hop = ""
+
+        async def allow(target: str) -> str:
+            nonlocal hop
+            hop = target
+            final = resolve(target, "")
+            if final == source.url:
+                return ""  # a detour: a cookie, a session id
+            if not final:
+                return Reason.BAD_URL
+            return Reason.REDIRECT if self._scope.has(final) else Reason.OUT_OF_SCOPE
+
+        try:
+            response = await self._fetch(source.url, validators=validators, allow=allow)
+        except (Permanent, Retryable) as error:
+            reason = Reason(error.reason) if error.reason else Reason.BAD_RESPONSE
+            if reason is Reason.REDIRECT:
+                return self._redirected(source, row, canonical(hop))
+            final = redact(hop) if reason is Reason.OUT_OF_SCOPE else ""
+            return self._without(source, row, reason, redact(str(error)), final_url=final)
+        if response.status == 304:  # noqa: PLR2004 - HTTP
+            return self._unchanged(source, row)
+        return response
+
+    async def follow_through(self, source: Source, row: UrlRow | None) -> Response | Visited:
+        """A URL of a redirect circle, followed in one go: a cookie on the way may open it."""
+
+        async def allow(target: str) -> str:
+            return "" if self._scope.has(resolve(target, "") or source.url) else Reason.OUT_OF_SCOPE
+
+        try:
+            return await self._fetch(source.url, allow=allow)
+        except (Permanent, Retryable) as error:
+            return self._without(
+                source, row, Reason(error.reason or Reason.TOO_MANY_REDIRECTS), redact(str(error))
+            )
+
+    async def read(self, source: Source, row: UrlRow | None, response: Response) -> Visited:
+        """Judge a response; its page is durable when this returns."""
+        if response.status == 200 and not self._force:  # noqa: PLR2004 - HTTP
+            old = self._artifacts.load(Page, url_key(source.url))
+            if old is not None and old.signature == scrape.signature_of(response, reading=self._reading):
+                return self._same(source, row, response, old)
+        final = scrape.page_url(response)
+        if final != source.url:  # followed in one go
+            return self._redirected(source, row, final)
+        scraped = await self._run(response)
+        outcome = replace(scraped.outcome, url=source.url)
+        if outcome.reason is Reason.REDIRECT:
+            target = outcome.final_url
+            if not self._scope.has(target):
+                detail = f"meta refresh to {target}"
+                return self._without(source, row, Reason.OUT_OF_SCOPE, detail, final_url=target)
+            return self._redirected(source, row, target)
+        if outcome.state is State.FETCHED:
+            facts = self._facts(row, (), scraped.canonical)
+            outcome = replace(outcome, url=source.url, final_url=source.url, facts=facts)
+            return Visited(outcome=outcome, links=scraped.links, fetched=True, changed=True)
+        outcome = replace(outcome, facts=self._facts(row, scraped.links))
+        return Visited(outcome=kept(outcome, row), links=scraped.links, fetched=response.status == 200)  # noqa: PLR2004
+
+    async def _run(self, response: Response) -> Scraped:
+        """In a worker, bounded; a response that ends its worker is tried once more, alone."""
+        if self._pool is None or response.status != 200:  # noqa: PLR2004 - HTTP
+            return read_and_save(self._artifacts, response, self._reading)
+        call = functools.partial(read_and_save, self._artifacts, response, self._reading)
+        try:
+            return await asyncio.wrap_future(self._pool.submit(call))
+        except BrokenExecutor:
+            pass
+        async with self._alone:
+            try:
+                return await asyncio.wrap_future(self._pool.submit(call))
+            except BrokenExecutor:
+                return Scraped(
+                    outcome=Outcome(
+                        url=response.url,
+                        state=State.FAILED,
+                        reason=Reason.EXTRACT_FAILED,
+                        detail="it ended the worker that read it",
+                        status=response.status,
+                    )
+                )
+
+    # ── what is known ───────────────────────────────────────────────────────────────────
+
+    def _validators(self, row: UrlRow | None) -> Validators:
+        """Conditions, if an unchanged answer would leave nothing to do."""
+        if row is None or self._force or row.facts.get("reader") != self._reader:
+            return Validators()
+        if has_page(row):
+            if not self._artifacts.signature(Page, row.key):
+                return Validators()
+        elif row.state is not State.SKIPPED or row.reason not in _LASTING:
+            return Validators()
+        return Validators(etag=row.etag, last_modified=row.last_modified)
+
+    def links_of(self, row: UrlRow) -> tuple[str, ...]:
+        """Where a URL led when it was last read."""
+        if not self._follow:
+            return ()
+        if has_page(row):
+            page = self._artifacts.load(Page, row.key)
+            return page.links if page else ()
+        return tuple(row.facts.get("links", ()))
+
+    def _unchanged(self, source: Source, row: UrlRow | None) -> Visited:
+        if row is None:
+            detail = "304 to an unconditional request"
+            return self._without(source, row, Reason.BAD_RESPONSE, detail)
+        links = self.links_of(row)
+        if has_page(row):
+            outcome = Outcome(
+                url=row.url,
+                state=standing(row),
+                final_url=row.url,
+                status=row.status,
+                content=row.content,
+                not_modified=True,
+            )
+            return Visited(outcome=outcome, links=links, not_modified=True)
+        outcome = Outcome(
+            url=row.url,
+            state=row.state,
+            reason=Reason(row.reason),
+            detail=row.detail,
+            final_url=row.final_url,
+            status=row.status,
+            etag=row.etag,
+            last_modified=row.last_modified,
+            not_modified=True,
+        )
+        return Visited(outcome=outcome, links=links, not_modified=True)
+
+    def _same(self, source: Source, row: UrlRow | None, response: Response, old: Page) -> Visited:
+        """The very body that the page was made from: nothing to read, nothing to write."""
+        outcome = Outcome(
+            url=source.url,
+            state=standing(row),
+            final_url=source.url,
+            status=response.status,
+            etag=response.headers.get("etag", ""),
+            last_modified=response.headers.get("last-modified", ""),
+            content=old.content,
+            facts=self._facts(row, (), old.canonical if old.canonical != old.url else ""),
+        )
+        return Visited(outcome=outcome, links=old.links, fetched=True)
+
+    def _without(
+        self, source: Source, row: UrlRow | None, reason: Reason, detail: str, *, final_url: str = ""
+    ) -> Visited:
+        outcome = Outcome(
+            url=source.url,
+            state=State.SKIPPED if reason in _SKIPPING else State.FAILED,
+            reason=reason,
+            detail=detail[:500],
+            final_url=final_url,
+        )
+        return Visited(outcome=kept(outcome, row))
+
+    def _redirected(self, source: Source, row: UrlRow | None, target: str) -> Visited:
+        outcome = Outcome(
+            url=source.url,
+            state=State.SKIPPED,
+            reason=Reason.REDIRECT,
+            final_url=target,
+            facts={**_foreign(row), "redirect": target},
+        )
+        return Visited(outcome=outcome, target=target)
+
+    def _facts(self, row: UrlRow | None, links: tuple[str, ...], canonical: str = "") -> dict[str, object]:
+        facts = {**_foreign(row), "reader": self._reader}
+        if links and self._follow:
+            facts["links"] = links
+        if canonical:
+            facts["canonical"] = canonical
+        return facts
+
+
+def kept(outcome: Outcome, row: UrlRow | None) -> Outcome:
+    """
+    The outcome, or that the last good page stands although the URL cannot be had just now.
+
+    A page that was there and is no more is skipped, not failed: nobody has to look into it.
+    """
+    if outcome.reason in _ABSENT and row is not None and (has_page(row) or _absent(row)):
+        return replace(outcome, state=State.SKIPPED)
+    if row is None or not has_page(row) or outcome.reason in FINAL or outcome.state is State.FETCHED:
+        return outcome
+    facts = {name: value for name, value in row.facts.items() if name != "redirect"}
+    if "redirect" in outcome.facts:
+        facts["redirect"] = outcome.facts["redirect"]
+    return Outcome(
+        url=row.url,
+        state=standing(row),
+        reason=outcome.reason,
+        detail=f"kept the last good version: {outcome.detail}",
+        final_url=row.url,
+        status=outcome.status,
+        facts=facts,
+    )
+
+
+def _absent(row: UrlRow) -> bool:
+    return row.state is State.SKIPPED and row.reason in _ABSENT
+
+
+def standing(row: UrlRow | None) -> State:
+    """The state of a URL whose page stands: indexed stays indexed, all else has yet to be."""
+    return State.INDEXED if row is not None and row.state is State.INDEXED else State.FETCHED
+
+
+def mirrored(outcome: Outcome, target: Outcome, row: UrlRow | None) -> Outcome:
+    """
+    The fate of a URL that redirects to `target`, once that is settled.
+
+    Where the target has the text, that is where it is; where it has none, the reason is
+    the same, and so is whether it speaks against a page that was here before.
+    """
+    final_url = target.final_url or target.url
+    copy = target.reason in (Reason.DUPLICATE, Reason.CANONICAL, Reason.REDIRECT)
+    if target.state in (State.FETCHED, State.INDEXED) or (target.state is State.SKIPPED and copy):
+        return replace(outcome, final_url=final_url, detail="")
+    end = final_url if target.facts.get("redirect") else target.url
+    told = target.detail if target.facts.get("redirect") else f"redirects to {end}: {target.detail}"
+    mirror = replace(
+        outcome,
+        state=target.state,
+        reason=target.reason,
+        detail=told.removesuffix(": ")[:500],
+        final_url=end,
+        status=target.status,
+    )
+    return kept(mirror, row)
+
+
+def takes_page(outcome: Outcome, row: UrlRow | None) -> bool:
+    """Whether the outcome takes away the page that the URL had."""
+    return has_page(row) and outcome.state in (State.SKIPPED, State.FAILED)
+
+
+def read_file(url: str) -> Response | Visited:
+    """A local document as a response."""
+    path = Path(unquote(urlsplit(url).path))
+    try:
+        body = path.read_bytes()
+    except FileNotFoundError:
+        detail = f"{path} does not exist"
+        return Visited(outcome=Outcome(url=url, state=State.FAILED, reason=Reason.NOT_FOUND, detail=detail))
+    except OSError as error:
+        detail = f"{path} cannot be read: {error.strerror}"
+        return Visited(outcome=Outcome(url=url, state=State.FAILED, reason=Reason.UNREACHABLE, detail=detail))
+    kind = _TYPES.get(path.suffix.lower(), "text/plain" if path.suffix.lower() in (".txt", ".text") else "")
+    return Response(url=url, final_url=url, status=200, headers={"content-type": kind}, body=body)
+
+
+def _foreign(row: UrlRow | None) -> dict[str, object]:
+    """Facts that others wrote."""
+    facts = dict(row.facts) if row is not None else {}
+    for name in ("reader", "links", "redirect", "canonical"):
+        facts.pop(name, None)
+    return facts
