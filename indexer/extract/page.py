@@ -1,0 +1,110 @@
+"""What the page as a whole says of itself: title, description, declared types, shape of its address."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborHTMLParser
+
+_TYPE = re.compile(r'"@type"\s*:\s*(?:\[\s*)?"(?:https?://schema\.org/)?(\w+)"')
+_ITEMTYPE = re.compile(r"schema\.org/(\w+)")
+_TOKEN = re.compile(r"[^\W_]+")
+_GROUPS: dict[str, frozenset[str]] = {
+    "article": frozenset(
+        "Article NewsArticle BlogPosting TechArticle Report ScholarlyArticle ReportageNewsArticle".split()
+    ),
+    "product": frozenset("Product ProductGroup IndividualProduct Offer AggregateOffer".split()),
+    "list": frozenset("ItemList CollectionPage SearchResultsPage OfferCatalog Blog".split()),
+    "question": frozenset("QAPage DiscussionForumPosting Question".split()),
+    "faq": frozenset(["FAQPage"]),
+    "business": frozenset(
+        "LocalBusiness Organization Service ProfessionalService Restaurant Store Corporation".split()
+    ),
+    "webpage": frozenset(["WebPage"]),
+    "rating": frozenset("Review AggregateRating".split()),
+    "event": frozenset("Event Course JobPosting".split()),
+}
+_PATHS: dict[str, re.Pattern[str]] = {
+    "blog": re.compile(r"blog|news|article|story|post|/20\d\d/|press|novosti|stat[yi]"),
+    "product": re.compile(r"product|/p/|/dp/|/itm/|item|tovar|/pd/"),
+    "collection": re.compile(r"collection|categor|/c/|shop|catalog|browse|/t/|katalog"),
+    "forum": re.compile(r"forum|thread|topic|question|community|/t/|discuss|viewtopic"),
+    "docs": re.compile(r"docs?\b|documentation|reference|manual|guide|tutorial|api|wiki|help|learn"),
+    "service": re.compile(r"service|solution|about|pricing|contact|uslug|consult"),
+    "list": re.compile(r"tag|archive|search|list|directory|events|jobs|page/\d|category"),
+}
+_SOFTWARE = re.compile(
+    r"wordpress|shopify|woocommerce|discourse|vbulletin|xenforo|phpbb|drupal|wix|squarespace|webflow|sphinx|docusaurus|mediawiki",
+    re.IGNORECASE,
+)
+_SOFTWARES = "wordpress shopify woocommerce discourse vbulletin xenforo phpbb drupal wix squarespace webflow sphinx docusaurus mediawiki".split()
+
+
+class PageFacts:
+    """Facts of one page. `numbers()` pairs with `NUMBERS`."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = (
+        *(f"type_{k}" for k in _GROUPS), "types", "og_article", "og_product", "og_website", "has_h1", "mains", "forms",
+        *(f"path_{k}" for k in _PATHS), "path_depth", "path_length", "path_digits", "path_root", "query",
+        "title_length", "paragraphs", "paths_html",
+        *(f"by_{k}" for k in _SOFTWARES),
+    )  # fmt: skip
+
+    def __init__(self, tree: LexborHTMLParser, html: str, url: str) -> None:
+        self.url = url
+        self.title = ""
+        self.meta: dict[str, str] = {}
+        self.types = frozenset(_TYPE.findall(html)) | frozenset(_itemtypes(tree))
+        self._tree = tree
+        head = tree.head
+        if head is not None:
+            title = head.css_first("title")
+            self.title = " ".join((title.text() or "").split()) if title is not None else ""
+        for node in tree.css("meta[content]"):
+            attributes = node.attributes
+            name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+            if name:
+                self.meta.setdefault(name.lower(), attributes.get("content") or "")
+        description = self.meta.get("description") or self.meta.get("og:description") or ""
+        self.title_words = frozenset(
+            _TOKEN.findall((self.title + " " + self.meta.get("og:title", "")).lower())
+        )
+        self.description_words = frozenset(_TOKEN.findall(description.lower()))
+
+    def numbers(self) -> list[float]:
+        """The page-wide features."""
+        parts = urlsplit_safe(self.url)
+        path, query = parts
+        kind = self.meta.get("og:type", "").lower()
+        body = self._tree.body
+        count = lambda selector: len(body.css(selector)) if body is not None else 0  # noqa: E731
+        generator = " ".join(m.lower() for m in _SOFTWARE.findall(self.meta.get("generator", "")))
+        low = path.lower()
+        return [
+            *(float(bool(self.types & group)) for group in _GROUPS.values()), float(min(len(self.types), 20)),
+            float("article" in kind), float("product" in kind), float("website" in kind),
+            float(count("h1") > 0), float(min(count("main"), 3)), float(min(count("form"), 10)),
+            *(float(pattern.search(low) is not None) for pattern in _PATHS.values()),
+            float(min(path.strip("/").count("/"), 8)), float(min(len(path), 200)),
+            float(min(sum(c.isdigit() for c in path), 20)), float(path in ("", "/")), float(bool(query)),
+            float(min(len(self.title), 200)), float(min(count("p"), 200)), float(low.endswith((".html", ".htm", ".php"))),
+            *(float(name in generator) for name in _SOFTWARES),
+        ]  # fmt: skip
+
+
+def urlsplit_safe(url: str) -> tuple[str, str]:
+    """Path and query, empty for what is no URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", ""
+    return parts.path, parts.query
+
+
+def _itemtypes(tree: LexborHTMLParser) -> list[str]:
+    found: list[Any] = []
+    for node in tree.css("[itemtype]"):
+        found += _ITEMTYPE.findall(node.attributes.get("itemtype") or "")
+    return found

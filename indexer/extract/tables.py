@@ -1,0 +1,175 @@
+"""Tables: which hold data and which only place things; cells in their grid, spans resolved."""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborNode
+
+from indexer.extract.markup import INLINE, SKIPPED
+from indexer.extract.text import squeeze, visible
+
+_MAX_COLUMNS = 60
+_MAX_SPAN = 1000  # rowspan="65534" is a way to say "to the end"
+_LAYOUT_CELL = 600  # characters; a longer cell is a column of a page, not a datum
+_BLOCKS_IN_CELL = frozenset("h1 h2 h3 h4 h5 h6 form article section nav table blockquote pre".split())
+
+
+def read_rows(table: LexborNode) -> list[list[LexborNode]]:
+    """The cells of *table*'s own rows, not of tables inside it. Iterative: nesting has no limit."""
+    rows = []
+    for row in _own_rows(table):
+        cells, node = [], row.child
+        while node is not None:
+            if node.tag in ("td", "th"):
+                cells.append(node)
+            node = node.next
+        if cells:
+            rows.append(cells)
+    return rows
+
+
+def _own_rows(table: LexborNode) -> list[LexborNode]:
+    rows, feet = [], []
+    group = table.child
+    while group is not None:
+        if group.tag in ("tbody", "thead", "tfoot"):
+            row = group.child
+            while row is not None:
+                if row.tag == "tr":
+                    (feet if group.tag == "tfoot" else rows).append(row)
+                row = row.next
+        elif group.tag == "tr":
+            rows.append(group)
+        group = group.next
+    return rows + feet
+
+
+def holds_data(table: LexborNode, rows: list[list[LexborNode]]) -> bool:
+    """Whether reading by rows makes sense: at least two columns, short cells, one shape."""
+    attributes = table.attributes
+    if attributes.get("role") in ("presentation", "none") or not rows:
+        return False
+    widths = [len(row) for row in rows]
+    if max(widths) < 2 or max(widths) > _MAX_COLUMNS or len(rows) < 2:
+        return False
+    blocks = 0
+    for row in rows:
+        for cell in row:
+            size, block = _measure(cell)
+            if size > _LAYOUT_CELL:
+                return False
+            blocks += block
+    cells = sum(widths)
+    if any(cell.tag == "th" for row in rows for cell in row):
+        return blocks * 4 <= cells
+    usual = max(set(widths), key=widths.count)
+    return usual >= 2 and widths.count(usual) * 2 >= len(rows) and blocks * 8 <= cells
+
+
+def _measure(cell: LexborNode) -> tuple[int, bool]:
+    """Length of the cell's text (capped) and whether it is built of page blocks."""
+    size, block = 0, False
+    for node in cell.traverse(include_text=True):
+        tag = node.tag
+        if tag == "-text":
+            if node.parent is not None and node.parent.tag in SKIPPED:
+                continue
+            size += len((node.text_content or "").strip())
+            if size > _LAYOUT_CELL:
+                break
+        elif tag in _BLOCKS_IN_CELL:
+            block = True
+    return size, block
+
+
+def cell_text(cell: LexborNode) -> tuple[str, int]:
+    """One line of the cell's text, and how many of its characters are links."""
+    parts: list[str] = []
+    linked = links = 0
+    opened: list[LexborNode] = []
+    node = cell.child
+    while node is not None:
+        tag = node.tag
+        if tag == "-text":
+            text = node.text_content or ""
+            parts.append(text)
+            linked += len(text.strip()) if links else 0
+        elif tag is not None and tag[0] != "-" and tag not in SKIPPED and "hidden" not in node.attributes:
+            if tag == "br" or tag not in INLINE:
+                parts.append(" / " if tag == "li" and parts and "".join(parts).strip() else " ")
+            links += tag == "a"
+            if node.child is not None:
+                opened.append(node)
+                node = node.child
+                continue
+            links -= tag == "a"
+        while node is not None and node.next is None:
+            node = opened.pop() if opened else None
+            if node is not None:
+                links -= node.tag == "a"
+                if node.tag not in INLINE:
+                    parts.append(" ")
+        if node is not None:
+            node = node.next
+    return squeeze(visible("".join(parts))), linked
+
+
+def _span(cell: LexborNode, name: str) -> int:
+    value = cell.attributes.get(name) or ""
+    return min(int(value), _MAX_SPAN) if value.isascii() and value.isdigit() and value != "0" else 1
+
+
+def to_grid(rows: list[list[LexborNode]]) -> tuple[list[list[str]], int, int]:
+    """
+    The texts of a data table: (rows of equal length, header rows, characters in links).
+
+    A cell over several rows is repeated in each, since every row is read alone; a cell
+    over several columns is written once, with empty cells after it.
+    """
+    grid: list[list[str]] = []
+    carried: dict[int, tuple[str, int]] = {}  # column → (text, rows left)
+    linked = header = 0
+    for row in rows:
+        line: list[str] = []
+        only_heads = all(cell.tag == "th" for cell in row)
+        for cell in row:
+            _carry(line, carried)
+            text, inside = cell_text(cell)
+            linked += inside
+            down = _span(cell, "rowspan")
+            across = min(_span(cell, "colspan"), _MAX_COLUMNS)
+            for k in range(across):
+                shown = text if k == 0 else ""
+                if down > 1:
+                    carried[len(line)] = (shown, down - 1)
+                line.append(shown)
+        _carry(line, carried)
+        header += only_heads and len(grid) == header
+        grid.append(line)
+    width = max(map(len, grid), default=0)
+    for line in grid:
+        line.extend([""] * (width - len(line)))
+    grid, header = _without_empty(grid, header)
+    return grid, header, linked
+
+
+def _carry(line: list[str], carried: dict[int, tuple[str, int]]) -> None:
+    """Fill the columns that a cell above spans."""
+    while len(line) in carried:
+        column = len(line)
+        text, left = carried[column]
+        line.append(text)
+        if left > 1:
+            carried[column] = (text, left - 1)
+        else:
+            del carried[column]
+
+
+def _without_empty(grid: list[list[str]], header: int) -> tuple[list[list[str]], int]:
+    """Drop rows and columns without any text."""
+    used = [k for k in range(len(grid[0]) if grid else 0) if any(line[k] for line in grid)]
+    kept, heads = [], 0
+    for number, line in enumerate(grid):
+        if any(line):
+            kept.append([line[k] for k in used])
+            heads += number < header
+    return kept, heads
