@@ -17,9 +17,10 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
 
 ATTEMPTS = 3
 LONGEST_WAIT = 60.0
@@ -72,6 +73,8 @@ class Patience:
 
     def __call__(self, ask: Callable[[], Result]) -> Result:
         """Call until it returns, raises anything but `Passing`, or the attempts are used up."""
+        from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
+
         retrying = Retrying(
             stop=stop_after_attempt(ATTEMPTS),
             wait=self._wait,

@@ -52,7 +52,8 @@ def embed(
     Embed a slice of pages in common batches.
 
     Returns one `EmbeddedPage` or failed `Outcome` per page, in order, the number of texts
-    sent to the model, and the number of texts that were not (cached, or repeated).
+    that the model gave vectors for, and the number of texts that needed none (cached, or
+    repeated).
     Raises `AllProvidersExhausted` when the model cannot be had, `Misconfigured` when its
     dimension is not that of the vectors made before.
     """
@@ -231,7 +232,7 @@ class _Vectors:
     def _send(self, batch: Sequence[str]) -> None:
         """One request; what is good is in the cache before anything else happens."""
         rows = self.model.embed(batch)
-        self.sent += len(batch)
+        self.sent += sum(not isinstance(row, IndexerError) for row in rows)
         lost: AllProvidersExhausted | None = None
         fresh: dict[str, Vector] = {}
         for text, row in zip(batch, rows, strict=True):
