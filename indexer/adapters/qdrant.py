@@ -158,7 +158,7 @@ class QdrantStore:
         prefix = self.collection("")
         if target and not target.startswith(prefix):
             raise Misconfigured(
-                f"the alias {self._alias} at {self._server.url} names {target}, which is not an index of ours; "
+                f"the alias {self._alias} at {self._server.url} names {target}, no index of ours; "
                 "remove that alias, or give the project another name"
             )
         return target.removeprefix(prefix)

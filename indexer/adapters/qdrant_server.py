@@ -8,6 +8,7 @@ All calls made through here are idempotent: a time-out may have been a success.
 
 from __future__ import annotations
 
+import json
 import logging
 import random
 import time
@@ -156,7 +157,7 @@ class Server:
             mapped = self._of_transport(error.source)
         elif callable(getattr(error, "code", None)):  # grpc.RpcError
             mapped = self._of_code(error, what)
-        elif isinstance(error, ValueError):
+        elif isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError):
             mapped = Misconfigured(
                 f"Qdrant at {self.url} cannot be asked to {what}: {error}; check [store] url"
             )
@@ -196,7 +197,7 @@ class Server:
         from pydantic import ValidationError
 
         text = " ".join(str(error).split())[:200] or type(error).__name__
-        if isinstance(error, (ValidationError, UnicodeError)):
+        if isinstance(error, (ValidationError, UnicodeError, json.JSONDecodeError)):
             return Misconfigured(
                 f"what answers at {self.url} is no Qdrant server ({text}); check [store] url"
             )
@@ -216,9 +217,7 @@ class Server:
 
 def _reason(content: bytes) -> str:
     """Qdrant's own words, or the start of whatever was answered."""
-    import msgspec
-
     try:
-        return str(msgspec.json.decode(content)["status"]["error"])[:300]
-    except (msgspec.MsgspecError, KeyError, TypeError, IndexError):
+        return str(json.loads(content)["status"]["error"])[:300]
+    except (ValueError, KeyError, TypeError, IndexError):
         return " ".join(content[:200].decode("utf-8", "replace").split())

@@ -34,10 +34,19 @@ def double() -> Iterator[QdrantDouble]:
         yield server
 
 
+@pytest.fixture
+def grpc_settings(double: QdrantDouble) -> Iterator[Store]:
+    from tests.stores.grpc_double import GrpcDouble
+
+    with GrpcDouble(double) as server:
+        yield Store(url=double.url, prefer_grpc=True, grpc_port=server.port)
+
+
 @pytest.fixture(
     params=[
         "edge",
         "qdrant",
+        "qdrant-grpc",
         pytest.param(
             "server", marks=pytest.mark.skipif(not REAL, reason="INDEXER_TEST_QDRANT_URL names no server")
         ),
@@ -51,6 +60,8 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     project = f"Кафе {uuid.uuid4()}"
     if request.param == "server":
         settings = Store(url=REAL)
+    elif request.param == "qdrant-grpc":
+        settings = request.getfixturevalue("grpc_settings")
     else:
         settings = Store(url=request.getfixturevalue("double").url)
 
