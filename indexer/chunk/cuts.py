@@ -23,7 +23,9 @@ class Gap(IntEnum):
 
     GLUE = 0  # what follows belongs to what precedes
     CHARACTER = 5
+    NO_BREAK = 8  # at a space that is meant to hold together
     WORD = 10
+    CLAUSE = 15  # after a comma, or between the cells of a table row
     LINE = 20
     WEAK_SENTENCE = 25  # a stop, but the next word is in lower case
     SENTENCE = 30
@@ -59,18 +61,19 @@ _ABBREVIATIONS = re.compile(
 )
 _LOOK_BACK = 16
 
-# Places for a cut inside a sentence, best first; each is searched backwards in the window.
-# U+00A0 and its kin hold together what belongs together ("5 000"), until nothing else is left.
+# Places for a cut inside a sentence; each is searched backwards in the window. U+00A0 and
+# its kin hold together what belongs together ("5 000"), until nothing else is left.
 _BREAKING = r"[^\S\u00a0\u2007\u202f]|\u200b"
 _INSIDE = tuple(
-    regex.compile(rf"(?r){pattern}")
-    for pattern in (
-        rf"(?<=[,;:–—])(?:{_BREAKING})|(?<=[、，；：])(?!{JOINER})",
-        rf"(?<=\|)(?!{JOINER})",
-        rf"(?<!\d)(?:{_BREAKING})|(?:{_BREAKING})(?!\d)",
-        r"[\s\u200b]",
+    (gap, regex.compile(rf"(?r){pattern}"))
+    for gap, pattern in (
+        (Gap.CLAUSE, rf"(?<=[,;:–—|])(?:{_BREAKING})|(?<=[、，；：])(?!{JOINER})"),
+        (Gap.WORD, rf"(?<!\d)(?:{_BREAKING})|(?:{_BREAKING})(?!\d)"),
+        (Gap.NO_BREAK, r"[\s\u200b]"),
     )
 )
+# A sentence over the limit is divided this fine, so that the packing has places to choose from.
+_GRAINS = 4
 
 
 def parts(text: str, start: int, end: int, *, limit: int) -> list[Part]:
@@ -131,12 +134,11 @@ def _is_abbreviation(text: str, start: int, dot: int) -> bool:
 
 
 def _pieces(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, int, int]]:
-    """A sentence in pieces of about equal length, none over `limit`; (start, end, gap before)."""
+    """A sentence whole, or in pieces of a fraction of `limit`; (start, end, gap before)."""
     gap = int(Gap.WORD)
-    while end - start > limit:
-        count = -(-(end - start) // limit)
-        aim = -(-(end - start) // count)
-        cut, next_gap = _cut_inside(text, start, start + aim)
+    grain = limit // _GRAINS if end - start > limit else limit
+    while end - start > grain:
+        cut, next_gap = _cut_inside(text, start, start + grain, start + limit)
         stop = trim(text, start, cut)[1]
         if stop > start:
             yield start, stop, gap
@@ -145,11 +147,11 @@ def _pieces(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, 
         yield start, end, gap
 
 
-def _cut_inside(text: str, start: int, stop: int) -> tuple[int, int]:
+def _cut_inside(text: str, start: int, stop: int, limit: int) -> tuple[int, int]:
     """The best place in the second half of the window, and how good it is."""
     half = start + (stop - start) // 2
-    for pattern in _INSIDE:
+    for gap, pattern in _INSIDE:
         found = pattern.search(text, half, stop)
         if found is not None and found.end() > start:
-            return found.end(), Gap.WORD
-    return grapheme_cut(text, start, stop), Gap.CHARACTER
+            return found.end(), gap
+    return grapheme_cut(text, start, stop, limit=limit), Gap.CHARACTER

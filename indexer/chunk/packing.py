@@ -24,11 +24,15 @@ _SHORTEST = 0.25
 _TINY = 0.25  # of a small section: so short that it says nothing alone
 
 
+_BETWEEN = 1  # character between a context and its text
 _UNBALANCED, _GLUED = -1, -2  # what such cuts count for
 
 
 class Sizes(Struct, frozen=True, kw_only=True):
-    """In characters: no piece is over `limit`; a section of `small` or more stands alone."""
+    """
+    In characters. No piece is over `limit`, and none is together with its context, unless a
+    single unit leaves no room for that. A section of `small` or more stands alone.
+    """
 
     limit: int
     small: int
@@ -52,6 +56,7 @@ def pack(units: Sequence[Unit], first: int, last: int, *, limit: int) -> Iterato
 def _best_cut(units: Sequence[Unit], first: int, last: int, *, limit: int) -> int:
     """The index of the unit to cut before: the last of the best gaps, else the last that is not glued."""
     start, end = units[first].start, units[last - 1].end
+    limit = _room(units[first], limit)
     if end - start <= limit:
         return last
     shortest = limit * _SHORTEST
@@ -99,13 +104,17 @@ def _joins(units: Sequence[Unit], out: list[Piece], piece: Piece, sizes: Sizes) 
     last piece is so short that it says nothing alone.
     """
     current = out[-1]
-    own, gap = units[current.first].gap, units[piece.first].gap
-    if gap <= Gap.HEADING or gap > own > Gap.HEADING:  # not a section, or one above
+    first, begins = units[current.first], units[piece.first]
+    if begins.gap <= Gap.HEADING or begins.gap > first.gap > Gap.HEADING:  # no section, or one above
+        return False
+    if _alone(units, current) or _alone(units, piece):
         return False
     size = _size(units, current)
-    beside = gap == own and size >= sizes.small * _TINY and _size(units, piece) >= sizes.small
-    together = units[piece.last - 1].end - units[current.first].start
-    return size < sizes.small and together <= sizes.limit and not beside
+    below = first.gap > begins.gap or current.first == 0
+    both_small = first.gap == begins.gap and _size(units, piece) < sizes.small
+    together = units[piece.last - 1].end - first.start
+    fits = size < sizes.small and together <= _room(first, sizes.limit)
+    return fits and (below or both_small or size < sizes.small * _TINY)
 
 
 def _settle(units: Sequence[Unit], out: list[Piece], sizes: Sizes) -> None:
@@ -114,8 +123,29 @@ def _settle(units: Sequence[Unit], out: list[Piece], sizes: Sizes) -> None:
         before, small = out[-2:]
         level, own = units[before.first].gap, units[small.first].gap
         together = units[small.last - 1].end - units[before.first].start
-        if together <= sizes.limit and (own <= level or own <= Gap.HEADING):
+        alone = _alone(units, before) or _alone(units, small)
+        if (
+            not alone
+            and together <= _room(units[before.first], sizes.limit)
+            and own <= max(level, Gap.HEADING)
+        ):
             out[-2:] = [Piece(before.first, small.last)]
+
+
+def _alone(units: Sequence[Unit], piece: Piece) -> bool:
+    """Whether the piece opens with headings of which one stands alone."""
+    for index in range(piece.first, piece.last):
+        unit = units[index]
+        if unit.alone:
+            return True
+        if index > piece.first and unit.gap != Gap.GLUE:
+            return False
+    return False
+
+
+def _room(unit: Unit, limit: int) -> int:
+    """What the text of a piece that starts with `unit` may have, so that its context fits beside it."""
+    return limit - len(unit.context) - _BETWEEN if unit.context else limit
 
 
 def _size(units: Sequence[Unit], piece: Piece) -> int:

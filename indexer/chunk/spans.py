@@ -37,16 +37,19 @@ def joins(text: str, at: int) -> bool:
     return _JOINER.match(text, at) is not None
 
 
-def grapheme_cut(text: str, start: int, end: int) -> int:
+def grapheme_cut(text: str, start: int, stop: int, *, limit: int) -> int:
     """
-    The last place in (start, end] that is not inside a user-perceived character.
+    The last place in (start, stop] that is not inside a user-perceived character.
 
-    `start` must be such a place. A single character longer than the span is cut at `end`:
-    a combining run without end is no reason to exceed a limit.
+    `start` must be such a place. If there is none, the first after `stop`, or `limit` if
+    that comes first: an accent repeated without end is no reason to exceed it.
     """
-    if end >= len(text):
+    if stop >= len(text):
         return len(text)
     last = start
-    for match in _GRAPHEME.finditer(text, start, end + 1):
+    for match in _GRAPHEME.finditer(text, start, stop + 1):
         last = match.start()
-    return last if last > start else end
+    if last > start:
+        return last
+    only = _GRAPHEME.match(text, start, limit + 1)
+    return min(only.end(), limit) if only else limit

@@ -27,7 +27,7 @@ _WORD_LEVEL = {word.replace("\\", ""): level for level, words in _LEVELS.items()
 _WORDS = "|".join(words for words in _LEVELS.values())
 # "Статья 23 ...", or with the number first, as in Kazakh: "23-бап".
 _LEGAL = re.compile(
-    rf"(?:(?P<word>{_WORDS})\s*№?\s*{_NUMBER}|(?P<number>{_NUMBER})\s*[-–]\s*(?P<after>бөлім|тарау|бап))"
+    rf"(?:(?P<word>{_WORDS})\s*№?\s*{_NUMBER}|(?P<number>{_NUMBER})\s*[-–]?\s*(?P<after>бөлім|тарау|бап))"
     r"(?P<rest>[^\w].*)?$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -49,7 +49,15 @@ def legal_heading(line: str) -> tuple[int, str] | None:
         return None
     level = _WORD_LEVEL[(match["word"] or match["after"]).lower()]
     whole = len(line) <= _LONGEST_HEADING and not rest.endswith((";", ","))
-    return level, (line if whole else name).strip()
+    return level, (line if whole else name).strip().rstrip(".:")
+
+
+def stands_alone(level: int, label: str) -> bool:
+    """Whether a heading opens what is asked for by itself: an article, or a question with its answer."""
+    if level == ARTICLE or label.endswith(("?", "？", "؟")):
+        return True
+    legal = legal_heading(label)
+    return legal is not None and legal[0] == ARTICLE
 
 
 def bold_heading(block: str) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from indexer.chunk import structure
 from indexer.chunk.blocks import Block, Kind, is_paragraph_break, lines_of, scan
 from indexer.chunk.cuts import Gap, parts
 from indexer.chunk.spans import trim
@@ -34,7 +35,7 @@ class Unit(NamedTuple):
     `text[start:end]`. `gap`: how good a cut before it is. `section`: index into the paths.
 
     `whole`: a boundary inside moves to its start. `context`: what a chunk that starts here
-    needs besides.
+    needs besides. `alone`: opens a section that is not put together with others.
     """
 
     start: int
@@ -43,6 +44,7 @@ class Unit(NamedTuple):
     section: int
     whole: bool = False
     context: str = ""
+    alone: bool = False
 
 
 class Layout(Struct, frozen=True, kw_only=True):
@@ -117,7 +119,10 @@ class _Builder:
             self.stack.pop()
         self.stack.append((block.level, label_of(block.label)))
         self.paths.append(tuple(label for _, label in self.stack if label))
+        first = len(self.units)
         self._append(block.start, block.end, Gap.GLUE if below else heading_gap(block.level))
+        if structure.stands_alone(block.level, block.label.rstrip(_MARKS)):
+            self.units[first] = self.units[first]._replace(alone=True)
         self._hold(self.glued if below else block.start)
 
     def _text(self, block: Block, following: Block | None) -> None:
