@@ -8,8 +8,10 @@ Generate schemas/ from the artifact types and the registry.
 from __future__ import annotations
 
 import argparse
+import sqlite3
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +97,10 @@ def _openapi() -> dict[str, Any]:
 def _registry() -> str:
     with tempfile.TemporaryDirectory() as folder:
         registry = SqliteRegistry(Path(folder))
-        schema = registry._db.schema  # noqa: SLF001 - the script prints what the adapter made
+        with closing(sqlite3.connect(registry.path)) as connection:
+            rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         registry.close()
-    return schema.rstrip() + "\n"
+    return "".join(f"{sql};\n" for (sql,) in rows)
 
 
 def _json(value: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ One writer (the driver); every call is one durable transaction.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -83,8 +82,7 @@ class SqliteCatalogue:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / CATALOGUE
-        self._db = open_database(self.path, [_create])
-        self._connection: sqlite3.Connection = self._db.conn
+        self._connection = open_database(self.path, [_create])
 
     # ── URLs ────────────────────────────────────────────────────────────────────────────
 
@@ -98,7 +96,8 @@ class SqliteCatalogue:
                 ).fetchone()
                 if row is None:
                     connection.execute(
-                        "INSERT INTO urls (url, key, found_in, depth, lastmod, state) VALUES (?, ?, ?, ?, ?, ?)",
+                        "INSERT INTO urls (url, key, found_in, depth, lastmod, state) "
+                        "VALUES (?, ?, ?, ?, ?, ?)",
                         [
                             source.url,
                             url_key(source.url),

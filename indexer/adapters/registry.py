@@ -57,8 +57,7 @@ class SqliteRegistry:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / REGISTRY
-        self._db = open_database(self.path, [_create], mode=0o600)
-        self._connection: sqlite3.Connection = self._db.conn
+        self._connection = open_database(self.path, [_create], mode=0o600)
 
     def add(self, project: Project) -> None:
         """Insert a project. Raises `Misconfigured` if the name is taken."""

@@ -17,15 +17,15 @@ from indexer.errors import IndexerError, Misconfigured, disk_error
 Migration = Callable[[Any], None]
 
 
-def open_database(path: Path, migrations: Sequence[Migration], *, mode: int = 0o644) -> Any:
+def open_database(path: Path, migrations: Sequence[Migration], *, mode: int = 0o644) -> sqlite3.Connection:
     """
-    A `sqlite_utils.Database` at its newest version, each migration in a transaction of its own.
+    A connection to a file at its newest version.
+
+    A migration gets a `sqlite_utils.Database` and runs in a transaction of its own.
 
     Raises `Misconfigured` for a file of a newer indexer or an unwritable folder,
     `IndexerError` for a damaged file.
     """
-    from sqlite_utils import Database
-
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=mode)
@@ -36,22 +36,25 @@ def open_database(path: Path, migrations: Sequence[Migration], *, mode: int = 0o
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            database = Database(connection)
-            _migrate(path, database, migrations)
+            _migrate(path, connection, migrations)
         except BaseException:
             connection.close()
             raise
-    return database
+    return connection
 
 
-def _migrate(path: Path, database: Any, migrations: Sequence[Migration]) -> None:
-    connection = database.conn
+def _migrate(path: Path, connection: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > len(migrations):
         raise Misconfigured(
             f"{path} was written by a newer indexer (version {version}, this one knows {len(migrations)}); "
             "upgrade indexer or choose another --projects-dir"
         )
+    if version == len(migrations):
+        return  # without importing what only migrations need
+    from sqlite_utils import Database
+
+    database = Database(connection)
     for number in range(version, len(migrations)):
         with transaction(connection):
             if connection.execute("PRAGMA user_version").fetchone()[0] > number:

@@ -42,7 +42,7 @@ class SqliteVectorCache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._database: Any = None
+        self._database: sqlite3.Connection | None = None
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -76,7 +76,7 @@ class SqliteVectorCache:
 
     def _close(self) -> None:
         if self._database is not None:
-            self._database.conn.close()
+            self._database.close()
             self._database = None
 
     def _guarded(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
@@ -96,7 +96,7 @@ class SqliteVectorCache:
         if self._database is None:
             self._database = open_database(self.path, [_create])
         with mapped(self.path):
-            return work(self._database.conn)
+            return work(self._database)
 
     def _set_aside(self, why: str) -> None:
         """Move the damaged file away, unless another process has done so meanwhile."""
