@@ -52,7 +52,7 @@ _STOP = re.compile(
 )
 _SPACE = re.compile(r"\s*")
 _WORD_BEFORE = re.compile(r"[^\W\d_]*\Z")
-_NUMBERING = re.compile(r"(?:\A|[\r\n]|[.;:!?]\s)\s*\d{1,3}\Z")
+_NUMBERING = re.compile(r"(?:\A|[\r\n])\s*\d{1,3}\Z")
 # Abbreviations that are followed by the rest of their sentence. Single letters need no list.
 _ABBREVIATIONS = re.compile(
     r"гг|ул|пр|просп|пер|стр|рис|табл|гл|ст|тел|моб|доб|каб|эт|корп|обл|им|проф|акад|см|ср|др|напр|mr|"

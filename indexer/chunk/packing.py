@@ -73,63 +73,71 @@ def _best_cut(units: Sequence[Unit], first: int, last: int, *, limit: int) -> in
     return best
 
 
-def by_sections(units: Sequence[Unit], *, sizes: Sizes) -> list[Piece]:
-    """Pack all units: section by section, then the small ones together."""
+def by_sections(units: Sequence[Unit], levels: Sequence[int], *, sizes: Sizes) -> list[Piece]:
+    """Pack all units: section by section, then the small ones together. `levels`: of the sections."""
     starts = [index for index, unit in enumerate(units) if unit.gap > Gap.HEADING or index == 0]
     pieces = [
         piece
         for first, last in pairwise([*starts, len(units)])
         for piece in pack(units, first, last, limit=sizes.limit)
     ]
-    return _merge_small(units, pieces, sizes)
+    return _Merging(units, levels, sizes).merge(pieces)
 
 
-def _merge_small(units: Sequence[Unit], pieces: list[Piece], sizes: Sizes) -> list[Piece]:
-    out: list[Piece] = []
-    for piece in pieces:
-        if out and _joins(units, out, piece, sizes):
-            out[-1] = Piece(out[-1].first, piece.last)
-        else:
-            _settle(units, out, sizes)
-            out.append(piece)
-    _settle(units, out, sizes)
-    return out
+class _Merging(Struct, frozen=True):
+    """Puts small neighbouring sections together."""
 
+    units: Sequence[Unit]
+    levels: Sequence[int]
+    sizes: Sizes
 
-def _joins(units: Sequence[Unit], out: list[Piece], piece: Piece, sizes: Sizes) -> bool:
-    """
-    Whether the last piece is small, and the next begins a section that it may go with.
+    def merge(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """The pieces, small ones joined with the next or, failing that, with the one before."""
+        out: list[Piece] = []
+        for piece in pieces:
+            if out and self._goes_on(out[-1], piece):
+                out[-1] = Piece(out[-1].first, piece.last)
+            else:
+                self._settle(out)
+                out.append(piece)
+        self._settle(out)
+        return out
 
-    A section below it may be of any length; one beside it must be small, too, unless the
-    last piece is so short that it says nothing alone.
-    """
-    current = out[-1]
-    first, begins = units[current.first], units[piece.first]
-    if begins.gap <= Gap.HEADING or begins.gap > first.gap > Gap.HEADING:  # no section, or one above
-        return False
-    if _alone(units, current) or _alone(units, piece):
-        return False
-    size = _size(units, current)
-    below = first.gap > begins.gap or current.first == 0
-    both_small = first.gap == begins.gap and _size(units, piece) < sizes.small
-    together = units[piece.last - 1].end - first.start
-    fits = size < sizes.small and together <= _room(first, sizes.limit)
-    return fits and (below or both_small or size < sizes.small * _TINY)
+    def _goes_on(self, current: Piece, piece: Piece) -> bool:
+        """
+        Whether `current` is small, and `piece` begins a section that it may go with.
 
+        A section below it may be of any length; one beside it must be small, too, unless
+        `current` is so short that it says nothing alone.
+        """
+        first, begins = self.units[current.first], self.units[piece.first]
+        if begins.gap <= Gap.HEADING or begins.gap > first.gap > Gap.HEADING:  # no section, or one above
+            return False
+        size, small = self._size(current), self.sizes.small
+        if size >= small or not self._fit(current, piece):
+            return False
+        own = self.levels[self.units[current.last - 1].section]
+        below = self.levels[begins.section] > own and (first.gap > Gap.HEADING or current.first == 0)
+        both_small = first.gap > Gap.HEADING and self._size(piece) < small
+        return below or both_small or size < small * _TINY
 
-def _settle(units: Sequence[Unit], out: list[Piece], sizes: Sizes) -> None:
-    """A small piece that nothing joined goes to the one before, if that has room and is beside or above."""
-    if len(out) > 1 and _size(units, out[-1]) < sizes.small:
-        before, small = out[-2:]
-        level, own = units[before.first].gap, units[small.first].gap
-        together = units[small.last - 1].end - units[before.first].start
-        alone = _alone(units, before) or _alone(units, small)
-        if (
-            not alone
-            and together <= _room(units[before.first], sizes.limit)
-            and own <= max(level, Gap.HEADING)
-        ):
-            out[-2:] = [Piece(before.first, small.last)]
+    def _settle(self, out: list[Piece]) -> None:
+        """A small piece that nothing joined goes to the one before, if that is beside or above."""
+        if len(out) > 1 and self._size(out[-1]) < self.sizes.small:
+            before, small = out[-2:]
+            level, own = self.units[before.first].gap, self.units[small.first].gap
+            if own <= max(level, Gap.HEADING) and self._fit(before, small):
+                out[-2:] = [Piece(before.first, small.last)]
+
+    def _fit(self, current: Piece, piece: Piece) -> bool:
+        """Whether two pieces are within the limit together, and neither stands alone."""
+        first = self.units[current.first]
+        together = self.units[piece.last - 1].end - first.start
+        alone = _alone(self.units, current) or _alone(self.units, piece)
+        return together <= _room(first, self.sizes.limit) and not alone
+
+    def _size(self, piece: Piece) -> int:
+        return self.units[piece.last - 1].end - self.units[piece.first].start
 
 
 def _alone(units: Sequence[Unit], piece: Piece) -> bool:
@@ -146,7 +154,3 @@ def _alone(units: Sequence[Unit], piece: Piece) -> bool:
 def _room(unit: Unit, limit: int) -> int:
     """What the text of a piece that starts with `unit` may have, so that its context fits beside it."""
     return limit - len(unit.context) - _BETWEEN if unit.context else limit
-
-
-def _size(units: Sequence[Unit], piece: Piece) -> int:
-    return units[piece.last - 1].end - units[piece.first].start

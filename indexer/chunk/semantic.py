@@ -86,7 +86,7 @@ def sections(layout: Layout, answers: Sequence[Answered], *, sizes: Sizes) -> tu
     pieces = [
         piece
         for section, is_plain in _without_tiny(units, whole)
-        for piece in _within_limit(units, section, plain=is_plain, sizes=sizes)
+        for piece in _within_limit(units, layout.levels, section, plain=is_plain, sizes=sizes)
     ]
     return units, pieces
 
@@ -141,10 +141,12 @@ def _without_tiny(units: Sequence[Unit], whole: Sequence[tuple[Named, bool]]) ->
     return out
 
 
-def _within_limit(units: Sequence[Unit], section: Named, *, plain: bool, sizes: Sizes) -> Iterator[Named]:
+def _within_limit(
+    units: Sequence[Unit], levels: Sequence[int], section: Named, *, plain: bool, sizes: Sizes
+) -> Iterator[Named]:
     if plain:
         own = units[section.first : section.last]
-        for piece in by_sections(own, sizes=sizes):
+        for piece in by_sections(own, levels, sizes=sizes):
             yield Named(section.first + piece.first, section.first + piece.last)
     else:
         for piece in pack(units, section.first, section.last, limit=sizes.limit):

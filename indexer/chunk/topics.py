@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import zip_longest
 
 LONGEST_TOPIC = 120
 SEPARATOR = " › "
@@ -44,6 +45,7 @@ def heading_topic(title: str, paths: Sequence[tuple[str, ...]], *, number: int) 
     `Title › H2 › H3`; of several sections, what they share and then their own names:
     `Title › H2; H2`. Repeats are dropped, and the middle if it gets too long.
     """
+    paths = [path for path, below in zip_longest(paths, paths[1:]) if not below or below[: len(path)] != path]
     shared = _shared(paths)
     names = list(dict.fromkeys(path[len(shared)] for path in paths if len(path) > len(shared)))
     line = _without_repeats([label_of(title), *shared])

@@ -48,11 +48,15 @@ class Unit(NamedTuple):
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """A text taken apart. `paths[section]`: the headings that a section is under, its own last."""
+    """
+    A text taken apart. `paths[section]`: the headings that a section is under, its own last;
+    `levels[section]`: the level of its own, 0 before the first.
+    """
 
     text: str
     units: list[Unit]
     paths: list[tuple[str, ...]]
+    levels: list[int]
 
 
 def lay_out(text: str, *, limit: int) -> Layout:
@@ -61,7 +65,7 @@ def lay_out(text: str, *, limit: int) -> Layout:
     blocks = scan(text)
     for block, following in zip(blocks, [*blocks[1:], None], strict=False):
         builder.add(block, following)
-    return Layout(text=text, units=builder.units, paths=builder.paths)
+    return Layout(text=text, units=builder.units, paths=builder.paths, levels=builder.levels)
 
 
 def heading_gap(level: int) -> int:
@@ -92,6 +96,7 @@ class _Builder:
         self.limit = limit
         self.units: list[Unit] = []
         self.paths: list[tuple[str, ...]] = [()]
+        self.levels = [0]
         self.stack: list[tuple[int, str]] = []  # (level, label) of the open headings
         self.glued = -1  # where that which holds on to the next block starts; -1: nothing does
         self.question = ""  # the question that the next block answers
@@ -119,6 +124,7 @@ class _Builder:
             self.stack.pop()
         self.stack.append((block.level, label_of(block.label)))
         self.paths.append(tuple(label for _, label in self.stack if label))
+        self.levels.append(block.level)
         first = len(self.units)
         self._append(block.start, block.end, Gap.GLUE if below else heading_gap(block.level))
         if structure.stands_alone(block.level, block.label.rstrip(_MARKS)):

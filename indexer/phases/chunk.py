@@ -105,7 +105,9 @@ def chunk_text(
     sizes = Sizes(limit=limit, small=int(limit * _SMALL_SECTION))
     layout = lay_out(text, limit=limit)
     if chat is None or not settings.llm or is_blank(text, 0, len(text)):
-        pieces = [Named(piece.first, piece.last) for piece in by_sections(layout.units, sizes=sizes)]
+        pieces = [
+            Named(piece.first, piece.last) for piece in by_sections(layout.units, layout.levels, sizes=sizes)
+        ]
         return Cut(mode=PARAGRAPH, chunks=_chunks(layout, layout.units, pieces, title))
     asking = _Asking(chat, layout, title=title, language=language)
     answers = asking.ask_all(settings.window)
