@@ -153,7 +153,7 @@ def _new_name(store: VectorStore) -> str:
     newest = max(store.generations(), default="")
     if fresh > newest:
         return fresh
-    return str(ULID.from_timestamp(ULID.from_str(newest).timestamp + 0.001))
+    return str(ULID.from_timestamp(ULID.from_str(newest).milliseconds + 1))
 
 
 def _batches(points: Iterator[Point]) -> Iterator[list[Point]]:

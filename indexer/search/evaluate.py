@@ -117,9 +117,9 @@ def relevant_ranks(relevant: Sequence[str], urls: Sequence[str]) -> list[int]:
     ranks = []
     for rank, url in enumerate(urls, 1):
         spelled = _spelled(url)
-        match = next((one for one in wanted if spelled == one or spelled.endswith(f"/{one}")), None)
-        if match is not None:
-            wanted.remove(match)
+        matches = [one for one in wanted if spelled == one or spelled.endswith(f"/{one}")]
+        if matches:
+            wanted.remove(max(matches, key=len))
             ranks.append(rank)
     return ranks
 
