@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import ssl
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,6 +20,7 @@ from typing import Any
 import httpcore
 
 from indexer.adapters.http_body import ACCEPTED, decode_body, too_large
+from indexer.adapters.http_connections import Connections
 from indexer.adapters.http_guard import GuardedBackend, Resolver, resolve
 from indexer.artifacts import Reason
 from indexer.crawl.politeness import Slot, retry_after
@@ -32,7 +34,6 @@ ACCEPT = (
     "text/html,application/xhtml+xml,text/markdown;q=0.9,text/plain;q=0.9,application/xml;q=0.8,*/*;q=0.5"
 )
 MAX_HEADERS = 200
-MAX_CONNECTIONS = 100
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
 _OVERLOADED = frozenset((429, 503))
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -57,9 +58,9 @@ class HttpFetch:
         self._crawl = crawl
         self._user_agent = user_agent(crawl)
         self._lanes: dict[str, _Lane] = {}
-        self._backend = GuardedBackend(crawl.allow_private, resolver=resolver)
-        self._ssl_context = ssl_context
-        self._pools: dict[str, httpcore.AsyncConnectionPool] = {}
+        self._connections = Connections(
+            GuardedBackend(crawl.allow_private, resolver=resolver), tls=lambda: ssl_context or _tls_context()
+        )
 
     async def __call__(
         self,
@@ -100,9 +101,7 @@ class HttpFetch:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        for pool in self._pools.values():
-            await pool.aclose()
-        self._pools.clear()
+        await self._connections.aclose()
 
     # ── one hop ─────────────────────────────────────────────────────────────────────────
 
@@ -172,17 +171,12 @@ class HttpFetch:
             extensions={"timeout": {"connect": timeout, "read": timeout, "write": timeout, "pool": None}},
         )
         try:
-            async with asyncio.timeout(self._crawl.total_timeout):
-                response = await self._pool(url).handle_async_request(request)
-                try:
-                    if len(response.headers) > MAX_HEADERS:
-                        raise Permanent(
-                            f"the answer has {len(response.headers)} headers", reason=Reason.BAD_RESPONSE
-                        )
-                    received, cookies = _received(response.headers)
-                    raw = await _read(response, received, limit)
-                finally:
-                    await response.aclose()
+            async with (
+                asyncio.timeout(self._crawl.total_timeout),
+                self._connections.exchange(request) as response,
+            ):
+                received, cookies = _received(response.headers)
+                raw = await _read(response, received, limit)
         except TimeoutError:
             message = f"not finished within {self._crawl.total_timeout:g} s (--total-timeout)"
             raise _TooSlow(message, reason=Reason.TIMEOUT) from None
@@ -196,25 +190,6 @@ class HttpFetch:
         )
 
     # ── parts ───────────────────────────────────────────────────────────────────────────
-
-    def _pool(self, url: str) -> httpcore.AsyncConnectionPool:
-        """A pool per scheme: the certificates are loaded only if something speaks TLS."""
-        scheme = url.partition(":")[0]
-        if scheme not in self._pools:
-            context = None
-            if scheme == "https":
-                import httpx
-
-                context = self._ssl_context or httpx.create_ssl_context()
-            self._pools[scheme] = httpcore.AsyncConnectionPool(
-                ssl_context=context,
-                max_connections=MAX_CONNECTIONS,
-                max_keepalive_connections=MAX_CONNECTIONS // 2,
-                keepalive_expiry=30,
-                http2=True,
-                network_backend=self._backend,
-            )
-        return self._pools[scheme]
 
     def _lane(self, host: str) -> _Lane:
         lane = self._lanes.get(host)
@@ -287,6 +262,12 @@ class _Lane:
                 room -= 1
 
 
+def _tls_context() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
 def mapped(error: Exception) -> Exception:
     """A foreign exception as one of ours; ours, and bugs, as they are."""
     text = redact(str(error)) or type(error).__name__
@@ -320,6 +301,8 @@ async def _read(response: httpcore.Response, headers: Mapping[str, str], limit: 
 
 def _received(raw: list[tuple[bytes, bytes]]) -> tuple[dict[str, str], dict[str, str]]:
     """Headers by lower-case name, and cookies. Repeated X-Robots-Tag: one per line."""
+    if len(raw) > MAX_HEADERS:
+        raise Permanent(f"the answer has {len(raw)} headers", reason=Reason.BAD_RESPONSE)
     headers: dict[str, str] = {}
     cookies: dict[str, str] = {}
     for raw_name, raw_value in raw:

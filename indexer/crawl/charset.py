@@ -114,7 +114,7 @@ def _is_utf8(body: bytes, declared: list[str]) -> bool:
     """
     text = body.decode("utf-8", "replace")
     errors = text.count("\ufffd") - body.count(b"\xef\xbf\xbd")
-    good = sum(1 for character in text[: 4 * _SAMPLE] if character > "\x7f") - errors
+    good = _beyond_ascii(text) - errors
     if errors:
         return good > 0 and errors <= max(1, _FEW_ERRORS * good) and (good > 20 or "utf-8" in declared)  # noqa: PLR2004
     other = [name for name in declared if name not in ("utf-8", *_CYRILLIC, *_LATIN)]
@@ -123,7 +123,12 @@ def _is_utf8(body: bytes, declared: list[str]) -> bool:
 
 def _fits(body: bytes, name: str) -> bool:
     text = body.decode(_codec(name), "replace")
-    return text.count("\ufffd") <= _FEW_ERRORS * sum(1 for byte in body[:_SAMPLE] if byte > 0x7F)  # noqa: PLR2004
+    return text.count("\ufffd") <= _FEW_ERRORS * _beyond_ascii(text)
+
+
+def _beyond_ascii(text: str) -> int:
+    """How many characters are not ASCII."""
+    return len(text) - len(text.encode("ascii", "ignore"))
 
 
 def _most_plausible(body: bytes, declared: str) -> str:

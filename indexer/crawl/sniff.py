@@ -96,12 +96,17 @@ _CHALLENGE_MARKUP = re.compile(
 _CHALLENGE_TEXT = re.compile(
     r"just\s+a\s+moment|checking\s+(?:if\s+the\s+site|your\s+browser)|attention\s+required.{0,5}cloudflare|ddos[\s-]?guard"
     r"|ddos\s+protection|проверка\s+(?:вашего\s+)?браузера|проверяем\s+(?:ваш\s+)?браузер|подтвердите,?\s+что\s+(?:вы|запросы)"
-    r"|вы\s+не\s+робот|verify(?:ing)?\s+(?:that\s+)?you\s+are\s+(?:a\s+)?(?:not\s+a\s+robot|human)|are\s+you\s+(?:a\s+)?(?:human|robot)"
-    r"|i'?m\s+not\s+a\s+robot|security\s+check|pardon\s+our\s+interruption|unusual\s+traffic|request\s+unsuccessful.{0,20}incapsula"
+    r"|вы\s+не\s+робот|verify(?:ing)?\s+(?:that\s+)?you\s+are\s+(?:a\s+)?(?:not\s+a\s+robot|human)"
+    r"|are\s+you\s+(?:a\s+)?(?:human|robot)"
+    r"|i'?m\s+not\s+a\s+robot|security\s+check|pardon\s+our\s+interruption|unusual\s+traffic"
+    r"|request\s+unsuccessful.{0,20}incapsula"
     r"|enable\s+(?:javascript\s+and\s+)?cookies\s+to\s+continue|bot\s+verification|человек\s+или\s+робот",
     re.IGNORECASE,
 )
-_SHELL_ROOT = "#root, #app, #__next, #__nuxt, #___gatsby, #q-app, #main-app, #react-root, #application, app-root, [ng-app]"
+_SHELL_ROOT = (
+    "#root, #app, #__next, #__nuxt, #___gatsby, #q-app, #main-app, #react-root, #application,"
+    " app-root, [ng-app]"
+)
 _NEEDS_SCRIPT = re.compile(
     r"(?:enable|turn\s+on|requires?|need(?:s|ed)?(?:\s+to\s+enable)?|without)\s+javascript|javascript\s+(?:is\s+)?(?:required|disabled|must)"
     r"|(?:включит\w+|нужен|требуется|необходим\w*|поддержк\w+|отключ[её]н)[^.]{0,40}\bjavascript|javascript[^.]{0,40}(?:отключ|выключ|включ|необходим)",

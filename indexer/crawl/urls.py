@@ -9,6 +9,7 @@ credentials, no tracking parameters, no session ids, one percent-encoding.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
 import ada_url
@@ -88,7 +89,14 @@ def absolute(href: str, base: str) -> str:
 
 
 def resolve(href: str, base: str, *, charset: str = "utf-8") -> str:
-    """As `canonical`, but an empty string for what is no http(s) URL."""
+    """As `canonical`, but an empty string for what is no http(s) URL. Remembers what it saw."""
+    if href.startswith("/") and not href.startswith(("//", "/\\")):  # the same from every page of a site
+        base = origin(base) + "/"
+    return _resolve(href, base, charset)
+
+
+@lru_cache(maxsize=16_384)
+def _resolve(href: str, base: str, charset: str) -> str:
     try:
         return canonical(href, base, charset=charset)
     except Permanent:

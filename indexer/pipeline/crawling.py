@@ -31,6 +31,7 @@ from indexer.settings import Settings
 
 log = logging.getLogger("indexer")
 
+SAVES_AT_ONCE = 8
 ScrapeProgress = Callable[[int, int, int, str], None]
 
 
@@ -100,7 +101,7 @@ class Crawling:
         self.done = 0
         self.host = ""
         self.idle = asyncio.Event()
-        self.reading = asyncio.Semaphore(2 * max(1, settings.run.workers) + 1)
+        self.room = asyncio.Semaphore(2 * max(1, settings.run.workers) + SAVES_AT_ONCE)
 
     async def all(self) -> None:
         """The whole run; the first error of any part ends it."""
@@ -195,14 +196,14 @@ class Crawling:
                 self._replay(source, row)
                 continue
             answer = await self.visitor.request(source, row)
-            await self.reading.acquire()  # bounds the bodies in memory
+            await self.room.acquire()  # bounds the bodies in memory
             self.group.create_task(self._finish(source, row, answer))
 
     async def _finish(self, source: Source, row: UrlRow | None, answer: Response | Visited) -> None:
         try:
             visited = answer if isinstance(answer, Visited) else await self.visitor.read(source, row, answer)
         finally:
-            self.reading.release()
+            self.room.release()
         self._settle(source, row, visited)
 
     async def _drain(self) -> None:

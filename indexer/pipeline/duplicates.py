@@ -38,27 +38,41 @@ def is_copy(row: UrlRow) -> bool:
 def settle_duplicates(catalogue: Catalogue, artifacts: Artifacts, journal: Journal) -> None:
     """Give each text one URL; the others are skipped and say which one it is."""
     journal.flush()
-    copies = _exact_copies(catalogue)
-    copies |= _canonical_copies(catalogue, artifacts, copies)
-    changed = [outcome for row in _pages(catalogue) if (outcome := _restated(row, copies.get(row.url)))]
-    for outcome in changed:
-        journal.settle(outcome)
+    shared, naming, before = _survey(catalogue)
+    copies = _exact_copies(catalogue, shared) if shared else {}
+    copies |= _canonical_copies(catalogue, artifacts, naming, copies)
+    for url in sorted(before | copies.keys()):
+        row = catalogue.get(url)
+        outcome = _restated(row, copies.get(url)) if has_page(row) else None
+        if outcome is not None:
+            journal.settle(outcome)
     journal.flush()
+
+
+def _survey(catalogue: Catalogue) -> tuple[set[bytes], list[str], set[str]]:
+    """Texts that several URLs share, URLs that name another as canonical, and copies so far."""
+    seen: set[bytes] = set()
+    shared: set[bytes] = set()
+    naming: list[str] = []
+    before: set[str] = set()
+    for row in _pages(catalogue):
+        content = _compact(row.content)
+        (shared if content in seen else seen).add(content)
+        if _canonical(row) not in ("", row.url):
+            naming.append(row.url)
+        if is_copy(row):
+            before.add(row.url)
+    return shared, naming, before
 
 
 def _pages(catalogue: Catalogue) -> Iterator[UrlRow]:
     return (row for row in catalogue.rows() if has_page(row))
 
 
-def _exact_copies(catalogue: Catalogue) -> dict[str, _Copy]:
+def _exact_copies(catalogue: Catalogue, shared: set[bytes]) -> dict[str, _Copy]:
     """URLs whose text is, to the letter, that of another URL."""
-    seen: set[bytes] = set()
-    shared: set[bytes] = set()
-    for row in _pages(catalogue):
-        content = _compact(row.content)
-        (shared if content in seen else seen).add(content)
     groups: dict[str, list[UrlRow]] = {}
-    for row in _pages(catalogue) if shared else ():
+    for row in _pages(catalogue):
         if _compact(row.content) in shared:
             groups.setdefault(row.content, []).append(row)
     copies: dict[str, _Copy] = {}
@@ -73,21 +87,22 @@ def _exact_copies(catalogue: Catalogue) -> dict[str, _Copy]:
 
 
 def _canonical_copies(
-    catalogue: Catalogue, artifacts: Artifacts, copies: dict[str, _Copy]
+    catalogue: Catalogue, artifacts: Artifacts, naming: list[str], copies: dict[str, _Copy]
 ) -> dict[str, _Copy]:
     """URLs that name another one as canonical, and whose text is but for a line or two the same."""
     found: dict[str, _Copy] = {}
-    for row in _pages(catalogue):
-        target = _canonical(row)
-        if not target or target == row.url or row.url in copies:
+    for url in naming:
+        row = catalogue.get(url)
+        if row is None or url in copies:
             continue
+        target = _canonical(row)
         target = copies[target][1] if target in copies else target
         other = catalogue.get(target)
-        if target == row.url or not has_page(other) or _canonical(other) not in ("", target):
+        if target == url or not has_page(other) or _canonical(other) not in ("", target):
             continue
         mine, theirs = artifacts.load(Page, row.key), artifacts.load(Page, other.key)
         if mine and theirs and alike(mine.text, theirs.text):
-            found[row.url] = Reason.CANONICAL, target
+            found[url] = Reason.CANONICAL, target
     return found
 
 

@@ -98,15 +98,6 @@ class Visited(Struct, frozen=True, kw_only=True):
     changed: bool = False
 
 
-def read_and_save(artifacts: Artifacts, response: Response, reading: Reading) -> Scraped:
-    """Read a response and make its page durable; runs in a worker. The page itself stays there."""
-    scraped = scrape.read(response, reading=reading)
-    if scraped.page is None:
-        return scraped
-    artifacts.save(url_key(scraped.page.url), scraped.page)
-    return replace(scraped, page=None)
-
-
 class Visitor:
     """Deals with URLs, one call each; any number side by side."""
 
@@ -184,7 +175,7 @@ class Visitor:
             old = self._artifacts.load(Page, url_key(source.url))
             if old is not None and old.signature == scrape.signature_of(response, reading=self._reading):
                 return self._same(source, row, response, old)
-        final = scrape.page_url(response)
+        final = source.url if response.final_url == source.url else scrape.page_url(response)
         if final != source.url:  # followed in one go
             return self._redirected(source, row, final)
         scraped = await self._run(response)
@@ -195,7 +186,9 @@ class Visitor:
                 detail = f"meta refresh to {target}"
                 return self._without(source, row, Reason.OUT_OF_SCOPE, detail, final_url=target)
             return self._redirected(source, row, target)
-        if outcome.state is State.FETCHED:
+        if scraped.page is not None:
+            # many saves side by side share the disk's commits; one at a time, each would wait for its own
+            await asyncio.to_thread(self._artifacts.save, url_key(source.url), scraped.page)
             facts = self._facts(row, (), scraped.canonical)
             outcome = replace(outcome, url=source.url, final_url=source.url, facts=facts)
             return Visited(outcome=outcome, links=scraped.links, fetched=True, changed=True)
@@ -204,9 +197,9 @@ class Visitor:
 
     async def _run(self, response: Response) -> Scraped:
         """In a worker, bounded; a response that ends its worker is tried once more, alone."""
+        call = functools.partial(scrape.read, response, reading=self._reading)
         if self._pool is None or response.status != 200:  # noqa: PLR2004 - HTTP
-            return read_and_save(self._artifacts, response, self._reading)
-        call = functools.partial(read_and_save, self._artifacts, response, self._reading)
+            return call()
         try:
             return await asyncio.wrap_future(self._pool.submit(call))
         except BrokenExecutor:
