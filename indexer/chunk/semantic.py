@@ -51,9 +51,8 @@ class Named(Struct, frozen=True):
 def windows(layout: Layout, *, size: int, span: Window | None = None) -> list[Window]:
     """The text (or `span` of it) in windows of at most `size` characters, or one unit if that is longer."""
     units = layout.units
-    starts = [unit.start for unit in units]
-    first = bisect_left(starts, span.start) if span else 0
-    last = bisect_left(starts, span.end) if span else len(units)
+    first = bisect_left(units, span.start, key=_start) if span else 0
+    last = bisect_left(units, span.end, key=_start) if span else len(units)
     return [
         Window(units[piece.first].start, units[piece.last - 1].end)
         for piece in pack(units, first, last, limit=size)
@@ -93,12 +92,11 @@ def sections(layout: Layout, answers: Sequence[Answered], *, sizes: Sizes) -> tu
 
 def _places(layout: Layout, boundaries: Sequence[Boundary]) -> dict[int, str]:
     """Boundaries moved to where nothing is torn: place → topic, the first for each place."""
-    starts = [unit.start for unit in layout.units]
     topics: dict[int, str] = {}
     for boundary in boundaries:
-        number = max(bisect_right(starts, boundary.position) - 1, 0)
+        number = max(bisect_right(layout.units, boundary.position, key=_start) - 1, 0)
         unit = layout.units[number]
-        if boundary.position >= unit.end and number + 1 < len(starts):
+        if boundary.position >= unit.end and number + 1 < len(layout.units):
             number += 1
             unit = layout.units[number]
         place = boundary.position
@@ -151,6 +149,10 @@ def _within_limit(
     else:
         for piece in pack(units, section.first, section.last, limit=sizes.limit):
             yield Named(piece.first, piece.last, section.topic)
+
+
+def _start(unit: Unit) -> int:
+    return unit.start
 
 
 def _says(text: str, start: int, end: int) -> bool:

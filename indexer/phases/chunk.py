@@ -194,7 +194,8 @@ class _Asking:
         """Return if the answer is final; else raise what is to be done about it."""
         refused = isinstance(error, AllProvidersExhausted)
         divisible = len(windows(self.layout, size=_half(span), span=span)) > 1
-        if divisible and _TOO_LONG.search(str(error)) and (refused or not self.cut_once):
+        too_long = getattr(error, "reason", "") == "length" or _TOO_LONG.search(str(error)) is not None
+        if divisible and too_long and (refused or not self.cut_once):
             self.cut_once = self.cut_once or not refused
             raise _TooLongError
         if isinstance(error, AllProvidersExhausted) and error.passing:
