@@ -25,6 +25,7 @@ import msgspec
 
 from indexer.adapters.edge_engine import (
     EXACT_UP_TO,
+    apparent_size,
     count_points,
     create_shard,
     engine_point,
@@ -289,7 +290,7 @@ class EdgeReader:
         try:
             folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="indexer-"))
             target = Path(folder) / SHARD
-            require_space(target.parent, sum(file.stat().st_blocks * 512 for file in path.rglob("*")))
+            require_space(target.parent, apparent_size(path))
             return Path(shutil.copytree(path, target))
         except OSError as error:
             raise disk_error(path, error) from error

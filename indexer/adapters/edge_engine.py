@@ -100,12 +100,26 @@ def require_space(folder: Path, size: int) -> None:
 
 
 def writable(path: Path) -> bool:
-    """Whether the engine can open `path` where it lies: it writes some kilobytes even to read."""
+    """
+    Whether the engine can open the shard `path` where it lies: it writes even to read.
+
+    Some kilobytes of its own, and on a memory disk the holes of its files fill up as well.
+    """
     with contextlib.suppress(OSError):
-        if shutil.disk_usage(path).free >= SPARE:
+        if shutil.disk_usage(path).free >= SPARE + apparent_size(path) - occupied_size(path):
             with tempfile.TemporaryFile(dir=path):
                 return True
     return False
+
+
+def apparent_size(path: Path) -> int:
+    """Bytes of all files under `path` as their lengths say, holes included."""
+    return sum(file.stat().st_size for file in path.rglob("*"))
+
+
+def occupied_size(path: Path) -> int:
+    """Bytes that all files under `path` take on their disk."""
+    return sum(file.stat().st_blocks * 512 for file in path.rglob("*"))
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 HYBRID, DENSE, BM25 = MODES = ("hybrid", "dense", "bm25")
 BATCH = 64  # questions in one call of the model and of the engine
-SPARE = 56  # fetched beyond the depth, to see whether a tie crosses it
+SPARE = 16  # fetched beyond the depth, to see whether a tie crosses it
 MOST = 10_000  # never fetched more, however many scores are equal
 
 Analyze = Callable[[str], list[str]]

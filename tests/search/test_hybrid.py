@@ -274,7 +274,7 @@ class Tied:
         raise NotImplementedError
 
 
-@pytest.mark.parametrize(("size", "calls"), [(10, 1), (255, 1), (256, 2), (3000, 3)])
+@pytest.mark.parametrize(("size", "calls"), [(10, 1), (215, 1), (216, 2), (3000, 3)])
 def test_a_tie_that_crosses_the_depth_is_fetched_whole(size: int, calls: int) -> None:
     """Only then is the engine asked again, for more."""
     tied = Tied(size)
