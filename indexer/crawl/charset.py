@@ -30,7 +30,9 @@ _ALIASES = {
     "cp-1251": "windows-1251",
     "1251": "windows-1251",
 }
+_TAG = re.compile(rb"<[a-z/!]", re.IGNORECASE)
 _FEW_ERRORS = 0.05
+_NEARLY_ALL = 0.9
 _CONFIDENT = 0.55
 _MARGIN = 0.15
 # how common a lower-case letter is in Russian text, relative to the most common
@@ -58,9 +60,9 @@ def _choose(body: bytes, content_type: str) -> tuple[str, int]:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return name, len(mark)
-    wide = _wide(body)
-    if wide:
-        return wide, 0
+    name = wide(body)
+    if name:
+        return name, 0
     header, inner = declared_in_header(content_type), declared_in_document(body)
     if body.isascii():
         stateful = [name for name in (header, inner) if name == "iso-2022-jp"]
@@ -154,11 +156,16 @@ def _detect(body: bytes) -> str:
     return "windows-1252" if same else name
 
 
-def _wide(body: bytes) -> str:
-    """UTF-16 without a byte order mark: every other byte of its markup is NUL."""
-    head = body[:1000]
-    for name, zeros in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
-        if zeros.count(0) > len(head) // 10 and zeros.count(0) > 2 * (head.count(0) - zeros.count(0)):
+def wide(body: bytes) -> str:
+    """UTF-16 without a byte order mark, seen by its markup or by every other byte being NUL; empty if not."""
+    head = body[:4000]
+    zeros = head.count(0)
+    if not zeros:
+        return ""
+    narrow = _TAG.search(head)
+    for name, tag, half in (("utf-16-le", b"<\0", head[1::2]), ("utf-16-be", b"\0<", head[::2])):
+        marked = tag in head and not narrow
+        if (marked or zeros > len(head) // 5) and half.count(0) > _NEARLY_ALL * zeros:
             return name
     return ""
 

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from indexer.artifacts import Reason
+from indexer.crawl.charset import wide
 
 _SHORT = 700  # characters: an error page's text; an article about error pages is longer
 _BARE = 120
@@ -248,7 +249,7 @@ def is_login(look: Look, url: str) -> str:
         return "its heading asks to log in"
     if _LOGIN_PATH.search(url):
         return "its address is that of a login form"
-    return "it has a password field and little else" if len(look.text) < _BARE else ""
+    return "it has a password field and next to no text" if len(look.text) < _BARE // 3 else ""
 
 
 def _magic(body: bytes) -> Reason:
@@ -265,14 +266,12 @@ def _magic(body: bytes) -> Reason:
 
 
 def _binary(body: bytes) -> bool:
-    """Whether the start of a body is no text in any charset (UTF-16 aside)."""
+    """Whether the start of a body is no text in any charset."""
     head = body[:2048]
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or not head:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or wide(head):
         return False
     control = sum(1 for byte in head if byte < ord(" ") and byte not in b"\t\n\r\f\x1b\0")
-    zeros = head.count(0)
-    wide = abs(head[::2].count(0) - head[1::2].count(0)) > zeros * 0.8 and zeros > len(head) // 8
-    return control > len(head) // 50 or (zeros > len(head) // 50 and not wide)
+    return control > len(head) // 50 or head.count(0) > len(head) // 8
 
 
 def _blank(text: str | None) -> str:

@@ -1,0 +1,79 @@
+"""Turns before one host, by a clock that the test moves."""
+
+import pytest
+
+from indexer.crawl.politeness import DOWN_AFTER, Slot, retry_after
+
+
+def test_starts_are_at_least_the_delay_apart():
+    slot = Slot(concurrency=4, delay=0.5)
+    assert [slot.reserve(10.0) for _ in range(3)] == [10.0, 10.5, 11.0]
+    assert slot.reserve(20.0) == 20.0
+
+
+def test_the_crawl_delay_rules_if_it_is_larger_and_leaves_one_at_a_time():
+    slot = Slot(concurrency=4, delay=0.5)
+    slot.crawl_delay = 2.0
+    assert [slot.reserve(0.0), slot.reserve(0.0)] == [0.0, 2.0]
+    assert slot.room <= 0
+
+
+def test_only_so_many_are_active_at_once():
+    slot = Slot(concurrency=2, delay=0)
+    slot.reserve(0)
+    slot.reserve(0)
+    assert slot.room == 0
+    slot.release()
+    assert slot.room == 1
+
+
+def test_an_overloaded_host_is_left_alone_and_then_asked_more_slowly():
+    slot = Slot(concurrency=8, delay=0)
+    slot.overloaded(100.0, 5.0, started=99.0)
+    assert slot.reserve(101.0) == 105.0
+    assert slot.room == 4 - 1
+    assert slot.reserve(101.0) > 105.0
+
+
+def test_answers_to_requests_under_way_slow_a_host_once():
+    slot, once = Slot(concurrency=8, delay=0), Slot(concurrency=8, delay=0)
+    for started in (99.0, 99.5, 99.9):
+        slot.overloaded(100.0, 5.0, started=started)
+    once.overloaded(100.0, 5.0, started=99.0)
+    assert slot.room == once.room
+
+
+def test_good_answers_win_speed_back():
+    slot = Slot(concurrency=8, delay=0)
+    slot.overloaded(0.0, 1.0, started=0.0)
+    for _ in range(40):
+        slot.succeeded()
+    assert slot.room == 8
+    assert [slot.reserve(50.0), slot.reserve(50.0)] == [50.0, 50.0]
+
+
+def test_a_host_that_never_answers_is_down():
+    slot = Slot(concurrency=8, delay=0)
+    for _ in range(DOWN_AFTER - 1):
+        slot.failed()
+    assert not slot.down
+    slot.failed()
+    assert slot.down
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2", 2.0),
+        ("2.5", 2.5),
+        ("-1", 0.0),
+        ("86400", 86400.0),
+        ("soon", None),
+        ("", None),
+        ("nan", None),
+        ("Thu, 01 Jan 1970 00:00:30 GMT", 20.0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+    ],
+)
+def test_retry_after_is_read_in_both_forms(value, expected):
+    assert retry_after(value, now=10.0) == expected
