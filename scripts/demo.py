@@ -24,9 +24,9 @@ PROJECTS = ROOT / "projects"
 NAME = "example"
 PORT = 8377  # fixed: the project's addresses contain it, so later runs must find the site there
 QUESTIONS = (
-    "сколько стоит поменять масло на кроссовере?",
-    "можно ли заплатить за ремонт частями?",
-    "are you open on Sundays during the tyre season?",
+    "сколько действует гарантия на покраску?",
+    "сколько можно хранить машину у вас после ремонта?",
+    "at what temperature should I switch to winter tyres?",
 )
 NEXT = """
 The same for a real site:
