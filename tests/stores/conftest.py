@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,18 +13,10 @@ from indexer.adapters.edge import EdgeStore
 from indexer.adapters.qdrant import QdrantStore
 from indexer.ports import VectorStore
 from indexer.settings import Store
+from tests.stores.engine import Engine
 from tests.stores.qdrant_double import QdrantDouble
 
 REAL = os.environ.get("INDEXER_TEST_QDRANT_URL", "")
-
-
-@dataclass
-class Engine:
-    """`open` gives another handle on the same project, as another process would have it."""
-
-    name: str
-    open: Callable[[], VectorStore]
-    folder: Path
 
 
 @pytest.fixture

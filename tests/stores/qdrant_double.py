@@ -8,9 +8,11 @@ Faults are injected per request. It knows nothing of optimisers, clusters or str
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,13 +30,18 @@ LIMIT = 32 << 20
 
 @dataclass
 class Fault:
-    """How a request goes wrong. `apply`: what it asks is done all the same; status 0: no answer."""
+    """
+    How a request goes wrong. `apply`: what it asks is done all the same; status 0: no answer.
+
+    `delay`: seconds before the answer.
+    """
 
     status: int = 500
     apply: bool = False
     body: str = '{"status": {"error": "Service internal error: injected"}}'
     headers: dict[str, str] = field(default_factory=dict)
     result: dict[str, Any] | None = None
+    delay: float = 0.0
 
 
 class QdrantDouble:
@@ -221,6 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, {"result": to_jsonable_python(result), "status": "ok", "time": 0.0}
 
     def fail(self, fault: Fault) -> None:
+        time.sleep(fault.delay)
         if fault.status:
             self.send(fault.status, json.dumps(fault.result) if fault.result else fault.body, fault.headers)
         else:
@@ -232,7 +240,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Content-Type": "application/json", **headers}.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        with contextlib.suppress(ConnectionError):  # a client that did not wait
+            self.end_headers()
+            self.wfile.write(data)
 
     do_GET = do_PUT = do_POST = do_DELETE = respond  # noqa: N815

@@ -183,6 +183,21 @@ def test_a_slow_server_is_waited_for(store: QdrantStore, double: QdrantDouble, s
     assert texts_in(store) == set(OLD)
 
 
+def test_a_late_answer_is_asked_for_again(
+    open_store: Callable[..., QdrantStore], double: QdrantDouble, slept: list[float]
+) -> None:
+    """After `store.timeout` a request is repeated, though the server may have done it meanwhile."""
+    store = open_store(timeout=1)
+    building = store.begin(generation("1"), DIMENSION)
+    once(double, Fault(200, apply=True, delay=1.5), number=1)
+    building.upsert(points_of(OLD))
+    building.seal(len(OLD))
+    building.abandon()
+
+    assert double.upserts == [3, 3]
+    assert len(slept) == 1
+
+
 def test_a_collection_that_vanishes_ends_the_build(store: QdrantStore, double: QdrantDouble) -> None:
     """If someone removes the new collection meanwhile, nothing is published."""
     build(store, generation("1"), OLD)

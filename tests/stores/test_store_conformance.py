@@ -12,7 +12,7 @@ from indexer.adapters.generations import MANIFEST
 from indexer.errors import Busy, IndexerError, Misconfigured, Permanent
 from indexer.ports import Sparse
 from indexer.search.hybrid import words_of
-from tests.stores.conftest import Engine
+from tests.stores.engine import Engine
 from tests.stores.points import (
     DIMENSION,
     NEW,
