@@ -97,6 +97,7 @@ class Crawling:
         self.workers: list[asyncio.Task[None]] = []
         self.waiting: dict[str, list[tuple[Source, Outcome]]] = {}
         self.hops: Counter[str] = Counter()
+        self.tried: set[str] = set()
         self.outstanding = 0
         self.done = 0
         self.host = ""
@@ -216,26 +217,30 @@ class Crawling:
             await self._break_circle()
 
     async def _break_circle(self) -> None:
-        """URLs that redirect to each other: one is followed in one go, the others share its fate."""
-        source = min(
-            (entry[0] for entries in self.waiting.values() for entry in entries), key=lambda s: s.url
-        )
+        """
+        URLs that redirect to each other: each is followed in one go, once; a cookie may open one.
+
+        The others then share its fate. If none opens, all have failed.
+        """
+        waiting = {source.url: source for entries in self.waiting.values() for source, _ in entries}
+        untried = sorted(waiting.keys() - self.tried)
+        source = waiting[untried[0] if untried else min(waiting)]
+        row = self.catalogue.get(source.url)
+        if untried:
+            self.tried.add(source.url)
+            answer = await self.visitor.follow_through(source, row)
+            visited = answer if isinstance(answer, Visited) else await self.visitor.read(source, row, answer)
+            if visited.target:
+                return
+        else:
+            visited = Visited(outcome=kept(_in_circles(source.url), row))
         for target, entries in list(self.waiting.items()):
             self.waiting[target] = [entry for entry in entries if entry[0].url != source.url]
             if not self.waiting[target]:
                 del self.waiting[target]
-        row = self.catalogue.get(source.url)
-        answer = await self.visitor.follow_through(source, row)
-        visited = answer if isinstance(answer, Visited) else await self.visitor.read(source, row, answer)
-        outcome = visited.outcome
-        if visited.target:
-            detail = f"redirects in a circle, last to {visited.target}"
-            outcome = kept(
-                Outcome(url=source.url, state=State.FAILED, reason=Reason.TOO_MANY_REDIRECTS, detail=detail),
-                row,
-            )
+        self.report.fetched += visited.fetched
         self.report.changed += visited.changed
-        self._record(source, row, outcome)
+        self._record(source, row, visited.outcome)
         for link in visited.links if self.seeds.follow else ():
             if self.seeds.scope.has(link):
                 found_in, depth = f"link:{source.url}", source.depth + step(source.url, link)
@@ -275,14 +280,8 @@ class Crawling:
         target = visited.target
         self.hops[target] = max(self.hops[target], self.hops[source.url] + 1)
         if self.hops[target] > self.crawl.max_redirects:
-            outcome = Outcome(
-                url=source.url,
-                state=State.FAILED,
-                reason=Reason.TOO_MANY_REDIRECTS,
-                detail=f"redirected more than {self.crawl.max_redirects} times, last to {target}",
-            )
             row = self.catalogue.get(source.url)
-            self._record(source, row, kept(outcome, row))
+            self._record(source, row, kept(_in_circles(source.url), row))
             self._lead_on(source, ())
             return
         self.waiting.setdefault(target, []).append((source, visited.outcome))
@@ -334,6 +333,11 @@ class Crawling:
         self.outstanding -= 1
         if not self.outstanding:
             self.idle.set()
+
+
+def _in_circles(url: str) -> Outcome:
+    detail = "it redirects on and on"
+    return Outcome(url=url, state=State.FAILED, reason=Reason.TOO_MANY_REDIRECTS, detail=detail)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

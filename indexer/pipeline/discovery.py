@@ -127,10 +127,8 @@ class Sitemaps:
                         yield Source(url=target, found_in=f"sitemap:{url}", lastmod=entry.lastmod)
                     self.unread = len(queue)
                 if not count:
-                    self._reader.doubt(url)
                     self._note(url, "it lists nothing", passing=False, quiet=optional)
             except (Permanent, Retryable) as error:
-                self._reader.doubt(url)
                 absent = (optional and url == start) or getattr(error, "reason", "") == Reason.REDIRECT
                 self._note(url, str(error), passing=isinstance(error, Retryable), quiet=absent)
         self.unread = 0
@@ -150,6 +148,7 @@ class Sitemaps:
     def _note(self, url: str, what: str, *, passing: bool, quiet: bool) -> None:
         log.log(logging.DEBUG if quiet else logging.WARNING, "sitemap %s: %s", url, what)
         if not quiet:
+            self._reader.doubt(url)
             self.troubles.append(Trouble(url, what, passing))
 
     async def _read(self, url: str) -> Iterator[Entry]:
@@ -214,5 +213,5 @@ class _Reader:
     def doubt(self, url: str) -> None:
         """What was read is of no use: ask again in the next run, even within this visit."""
         known = self._catalogue.resource(url)
-        if known is not None and known.visit == self._visit and known.status == 200:  # noqa: PLR2004 - HTTP
+        if known is not None and known.visit == self._visit:
             self._catalogue.keep_resource(structs.replace(known, visit=0))

@@ -165,9 +165,10 @@ class Visitor:
         try:
             return await self._fetch(source.url, allow=allow)
         except (Permanent, Retryable) as error:
-            return self._without(
-                source, row, Reason(error.reason or Reason.TOO_MANY_REDIRECTS), redact(str(error))
-            )
+            reason = Reason(error.reason or Reason.TOO_MANY_REDIRECTS)
+            visited = self._without(source, row, reason, redact(str(error)))
+            circle = reason is Reason.TOO_MANY_REDIRECTS
+            return replace(visited, target=source.url) if circle else visited
 
     async def read(self, source: Source, row: UrlRow | None, response: Response) -> Visited:
         """Judge a response; its page is durable when this returns."""

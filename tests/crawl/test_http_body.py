@@ -1,5 +1,6 @@
 """Content-Encoding as servers send it."""
 
+import contextlib
 import gzip
 import zlib
 
@@ -77,10 +78,8 @@ def test_bytes_are_never_taken_for_text(name):
 
 @given(st.binary(max_size=300), st.sampled_from([*ENCODERS, "gzip, br", "a, b, c, d, e, f"]))
 def test_any_bytes_are_decoded_or_refused_by_one_of_our_errors(data, name):
-    try:
-        decode_body(data, name, limit=LIMIT)
-    except (Permanent, Retryable) as error:
-        assert error.reason
+    with contextlib.suppress(Permanent, Retryable):
+        assert isinstance(decode_body(data, name, limit=LIMIT), bytes)
 
 
 @given(st.binary(min_size=1, max_size=2000), st.sampled_from(sorted(ENCODERS)))

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import itertools
 import threading
 import time
 from email.utils import formatdate
@@ -214,7 +215,7 @@ def test_starts_keep_the_delay(site):
     site.fallback(lambda request: Reply("x"))
     _together(site, 6, delay=0.1, concurrency=4)
     times = sorted(request.time for request in site.log)
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert times[-1] - times[0] > 0.45
     assert sum(gap < 0.05 for gap in gaps) <= 1
 
