@@ -14,6 +14,7 @@ _LONGEST_HEADING = 1000  # what lies behind cannot reach a topic
 _IMAGE_OR_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 _EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|`+")
 _SITE_NAME = re.compile(r"\s+[|—–·•»:\-]+\s+")
+_NUMBERING = re.compile(r"^\W*(?:\w+\s+)?\d+(?:\.\d+)*\W+")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -50,6 +51,8 @@ def heading_topic(title: str, paths: Sequence[tuple[str, ...]], *, number: int) 
     names = list(dict.fromkeys(path[len(shared)] for path in paths if len(path) > len(shared)))
     line = _without_repeats([label_of(title), *shared])
     names = [name for name in names if not line or not _same(name, line[-1])]
+    if len(names) == 1 and line and _bare(names[0]) == _bare(line[-1]):
+        line.pop() if len(names[0]) >= len(line[-1]) else names.clear()
     while names and len("; ".join(names)) > _LONGEST_PART and len(names) > 1:
         names.pop()
     if names:
@@ -70,9 +73,18 @@ def _shared(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _without_repeats(parts: Sequence[str]) -> list[str]:
     line: list[str] = []
     for part in parts:
-        if part and not any(_same(part, before) for before in line):
+        if not part or any(_same(part, before) for before in line):
+            continue
+        if line and _bare(part) == _bare(line[-1]):
+            line[-1] = max(part, line[-1], key=len)  # "5. Prices" and "Chapter 5 - Prices": the fuller one
+        else:
             line.append(part)
     return line
+
+
+def _bare(text: str) -> str:
+    """`text` without the numbering in front: `Chapter 5 - Prices` and `5. Prices` are `prices`."""
+    return (_NUMBERING.sub("", text) or text).casefold()
 
 
 def _same(part: str, before: str) -> bool:

@@ -30,7 +30,7 @@ from indexer.ports import Chat
 from indexer.settings import Chunking
 
 NAME = "chunk"
-VERSION = 1
+VERSION = 2
 SEMANTIC, PARAGRAPH = "semantic", "paragraph"
 
 _TEMPERATURE = 0.1

@@ -22,7 +22,7 @@ from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, VectorStore
 from indexer.settings import Index, Settings
 
 NAME = "index"
-VERSION = 1
+VERSION = 2
 BATCH = 512  # points handed to the store at once
 
 Pages = Callable[[], Iterable[EmbeddedPage]]

@@ -93,7 +93,7 @@ def test_the_manifest_says_what_the_generation_is(store: EdgeStore) -> None:
         "analyzer_version": 1,
         "k1": 1.2,
         "b": 0.5,
-        "avg_dl": pytest.approx((4 + 4 + 3 + 2 + 3) / 5),
+        "avg_dl": pytest.approx((6 + 6 + 5 + 4 + 5) / 5),
         "pages": 2,
         "points": 5,
     }
@@ -115,8 +115,8 @@ def test_scores_of_the_engine_are_exact_bm25(store: EdgeStore) -> None:
     reader = store.reader()
     assert reader is not None
     words = analyzer("stem")
-    documents = {chunk.text: words(f"{chunk.topic} {chunk.text}") for one in pages for chunk in one.chunks}
-    every = [words(f"{chunk.topic} {chunk.text}") for one in pages for chunk in one.chunks]
+    documents = {chunk.text: words(f"{chunk.topic} {chunk.topic} {chunk.text}") for one in pages for chunk in one.chunks}
+    every = [words(f"{chunk.topic} {chunk.topic} {chunk.text}") for one in pages for chunk in one.chunks]
     question = words("слово3 слово5 дверь дверь иное")
     asked = words_of(question, reader.snapshot)
     assert asked is not None
@@ -135,7 +135,7 @@ def test_scores_of_the_engine_are_exact_bm25(store: EdgeStore) -> None:
     assert len(found) == sum(any(term in document for term in question) for document in every)
     for scored in found:
         payload = payloads[scored.id]
-        assert scored.score == pytest.approx(oracle(words(f"{payload.topic} {payload.text}")), rel=1e-5)
+        assert scored.score == pytest.approx(oracle(words(f"{payload.topic} {payload.topic} {payload.text}")), rel=1e-5)
     assert len(documents) > 10
     reader.close()
 
