@@ -223,15 +223,8 @@ def page_urls(origin: str) -> list[str]:
 
 def show(bench: Bench, phases: list[Phase]) -> None:
     """Print both tables."""
-    total = sum(phase.seconds for phase in phases)
-    print(f"\n{'phase':8} {'count':>14} {'seconds':>9} {'per second':>18} {'share':>7} {'peak MB':>9}")
-    for phase in phases:
-        rate = f"{phase.count / phase.seconds:.1f} {phase.unit}/s"
-        amount = f"{phase.count} {phase.unit}"
-        share = f"{phase.seconds / total:.0%}"
-        print(f"{phase.name:8} {amount:>14} {phase.seconds:9.2f} {rate:>18} {share:>7} {phase.peak_mb:9.0f}")
     if phases:
-        print(f"{'all':8} {'':>14} {total:9.2f} {'':>18} {'100%':>7} {max(p.peak_mb for p in phases):9.0f}")
+        _show_phases(phases)
     for number, one in enumerate(bench.rounds, 1):
         print(
             f"round {number} ({one.first} first): ours {one.ours:.2f} s, {one.our_pages} pages; "
@@ -239,6 +232,17 @@ def show(bench: Bench, phases: list[Phase]) -> None:
         )
     if bench.rounds:
         print(f"scrape against Scrapy + trafilatura, median of ratios: {median_ratio(bench):.2f}")
+
+
+def _show_phases(phases: list[Phase]) -> None:
+    total = sum(phase.seconds for phase in phases)
+    print(f"\n{'phase':8} {'count':>14} {'seconds':>9} {'per second':>18} {'share':>7} {'peak MB':>9}")
+    for phase in phases:
+        rate = f"{phase.count / phase.seconds:.1f} {phase.unit}/s"
+        amount = f"{phase.count} {phase.unit}"
+        share = f"{phase.seconds / total:.0%}"
+        print(f"{phase.name:8} {amount:>14} {phase.seconds:9.2f} {rate:>18} {share:>7} {phase.peak_mb:9.0f}")
+    print(f"{'all':8} {'':>14} {total:9.2f} {'':>18} {'100%':>7} {max(p.peak_mb for p in phases):9.0f}")
 
 
 def median_ratio(bench: Bench) -> float:
