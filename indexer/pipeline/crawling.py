@@ -24,6 +24,7 @@ from indexer.errors import IndexerError
 from indexer.phases.scrape import Reading
 from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.pipeline.journal import SECONDS, Journal
+from indexer.pipeline.reading import Readers
 from indexer.pipeline.seeds import Seeds
 from indexer.pipeline.visiting import PASSING, Visited, Visitor, kept, mirrored, takes_page
 from indexer.ports import Artifacts, Catalogue, Fetch, Response, UrlRow
@@ -31,7 +32,6 @@ from indexer.settings import Settings
 
 log = logging.getLogger("indexer")
 
-SAVES_AT_ONCE = 8
 ScrapeProgress = Callable[[int, int, int, str], None]
 
 
@@ -83,13 +83,17 @@ class Crawling:
         self.frontier = Frontier(
             scope=seeds.scope, max_pages=self.crawl.max_pages, blocked=self.robots.verdict
         )
+        reading = Reading(favor_recall=settings.extract.favor_recall, token=self.robots.token)
+        width = max(1, settings.run.workers) + 1  # one batch waits for the first worker that is free
+        readers = Readers(tools.pool, artifacts=tools.artifacts, reading=reading, width=width)
+        self.room = asyncio.Semaphore(readers.capacity)
         self.visitor = Visitor(
             fetch=fetch,
             robots=self.robots,
             artifacts=tools.artifacts,
             scope=seeds.scope,
-            reading=Reading(favor_recall=settings.extract.favor_recall, token=self.robots.token),
-            pool=tools.pool,
+            reading=reading,
+            readers=readers,
             follow=seeds.follow,
             force=tools.force,
         )
@@ -102,7 +106,6 @@ class Crawling:
         self.done = 0
         self.host = ""
         self.idle = asyncio.Event()
-        self.room = asyncio.Semaphore(2 * max(1, settings.run.workers) + SAVES_AT_ONCE)
 
     async def all(self) -> None:
         """The whole run; the first error of any part ends it."""

@@ -7,9 +7,6 @@ takes a page away: gone, not found, not to be indexed, moved, or turned into no 
 
 from __future__ import annotations
 
-import asyncio
-import functools
-from concurrent.futures import BrokenExecutor, Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -23,8 +20,9 @@ from indexer.crawl.urls import canonical, redact, resolve
 from indexer.errors import Permanent, Retryable
 from indexer.ids import url_key
 from indexer.phases import scrape
-from indexer.phases.scrape import Reading, Scraped
+from indexer.phases.scrape import Reading
 from indexer.pipeline.duplicates import has_page
+from indexer.pipeline.reading import Readers
 from indexer.ports import Artifacts, Fetch, Response, UrlRow, Validators
 
 if TYPE_CHECKING:
@@ -109,7 +107,7 @@ class Visitor:
         artifacts: Artifacts,
         scope: Scope,
         reading: Reading,
-        pool: Executor | None,
+        readers: Readers,
         follow: bool,
         force: bool,
     ) -> None:
@@ -119,8 +117,7 @@ class Visitor:
         self._scope = scope
         self._reading = reading
         self._reader = scrape.reading_key(reading)
-        self._pool = pool
-        self._alone = asyncio.Lock()
+        self._readers = readers
         self._follow = follow
         self._force = force
 
@@ -179,7 +176,7 @@ class Visitor:
         final = source.url if response.final_url == source.url else scrape.page_url(response)
         if final != source.url:  # followed in one go
             return self._redirected(source, row, final)
-        scraped = await self._run(response)
+        scraped = await self._readers.read(response)
         outcome = replace(scraped.outcome, url=source.url)
         if outcome.reason is Reason.REDIRECT:
             target = outcome.final_url
@@ -187,37 +184,12 @@ class Visitor:
                 detail = f"meta refresh to {target}"
                 return self._without(source, row, Reason.OUT_OF_SCOPE, detail, final_url=target)
             return self._redirected(source, row, target)
-        if scraped.page is not None:
-            # many saves side by side share the disk's commits; one at a time, each would wait for its own
-            await asyncio.to_thread(self._artifacts.save, url_key(source.url), scraped.page)
+        if outcome.state is State.FETCHED:
             facts = self._facts(row, (), scraped.canonical)
             outcome = replace(outcome, url=source.url, final_url=source.url, facts=facts)
             return Visited(outcome=outcome, links=scraped.links, fetched=True, changed=True)
         outcome = replace(outcome, facts=self._facts(row, scraped.links))
         return Visited(outcome=kept(outcome, row), links=scraped.links, fetched=response.status == 200)  # noqa: PLR2004
-
-    async def _run(self, response: Response) -> Scraped:
-        """In a worker, bounded; a response that ends its worker is tried once more, alone."""
-        call = functools.partial(scrape.read, response, reading=self._reading)
-        if self._pool is None or response.status != 200:  # noqa: PLR2004 - HTTP
-            return call()
-        try:
-            return await asyncio.wrap_future(self._pool.submit(call))
-        except BrokenExecutor:
-            pass
-        async with self._alone:
-            try:
-                return await asyncio.wrap_future(self._pool.submit(call))
-            except BrokenExecutor:
-                return Scraped(
-                    outcome=Outcome(
-                        url=response.url,
-                        state=State.FAILED,
-                        reason=Reason.EXTRACT_FAILED,
-                        detail="it ended the worker that read it",
-                        status=response.status,
-                    )
-                )
 
     # ── what is known ───────────────────────────────────────────────────────────────────
 

@@ -132,14 +132,13 @@ class _Fragile(Executor):
 
     def __init__(self, poison):
         self.poison = poison
-        self.calls = Counter()
+        self.calls = 0
 
     def submit(self, fn, /, *args, **kwargs):
-        response = fn.args[0]
-        self.calls[response.url] += 1
+        (responses,) = args
+        self.calls += 1
         future = Future()
-        innocent = self.calls.total() == 2
-        if self.poison in response.body or innocent:
+        if any(self.poison in response.body for response in responses) or self.calls == 1:
             future.set_exception(BrokenProcessPool("a worker died"))
         else:
             future.set_result(fn(*args, **kwargs))

@@ -1,0 +1,121 @@
+"""
+Responses → durable pages, in worker processes, a few at a time.
+
+A batch per call, so that neither pickling nor the disk's commits are paid for page by
+page: a worker saves in the background while it reads the next response of its batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from functools import lru_cache, partial
+
+from msgspec.structs import replace
+
+from indexer.artifacts import Outcome, Reason, State
+from indexer.ids import url_key
+from indexer.phases import scrape
+from indexer.phases.scrape import Reading, Scraped
+from indexer.ports import Artifacts, Response
+
+BATCH = 4
+
+
+def read_batch(artifacts: Artifacts, reading: Reading, responses: list[Response]) -> list[Scraped]:
+    """Read responses and make their pages durable; the pages themselves stay in the worker."""
+    results: list[Scraped] = []
+    saves: list[Future[None]] = []
+    for response in responses:
+        scraped = scrape.read(response, reading=reading)
+        if scraped.page is not None:
+            saves.append(_savers().submit(artifacts.save, url_key(scraped.page.url), scraped.page))
+            scraped = replace(scraped, page=None)
+        results.append(scraped)
+    for save in saves:
+        save.result()
+    return results
+
+
+@lru_cache(maxsize=1)
+def _savers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(BATCH, thread_name_prefix="save")
+
+
+class Readers:
+    """
+    Reads responses through a pool, or in this process for `None`.
+
+    `width` batches are in flight. A response that ends its worker takes its batch with
+    it; each of that batch is then tried once more, alone.
+    """
+
+    def __init__(self, pool: Executor | None, *, artifacts: Artifacts, reading: Reading, width: int) -> None:
+        self._pool = pool
+        self._read = partial(read_batch, artifacts, reading)
+        self._width = width
+        self._active = 0
+        self._waiting: deque[tuple[Response, asyncio.Future[Scraped]]] = deque()
+        self._alone = asyncio.Lock()
+
+    @property
+    def capacity(self) -> int:
+        """How many responses may wait or be read, so that no worker is idle and memory stays flat."""
+        return (self._width + 1) * BATCH
+
+    async def read(self, response: Response) -> Scraped:
+        """What a response came to; its page is durable when this returns."""
+        if self._pool is None or response.status != 200:  # noqa: PLR2004 - HTTP: only these cost anything
+            return self._read([response])[0]
+        result: asyncio.Future[Scraped] = asyncio.get_running_loop().create_future()
+        self._waiting.append((response, result))
+        self._pump()
+        try:
+            return await result
+        except BrokenExecutor:
+            return await self._read_alone(response)
+
+    def _pump(self) -> None:
+        while self._pool is not None and self._waiting and self._active < self._width:
+            batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            self._active += 1
+            call = asyncio.wrap_future(self._submit([response for response, _ in batch]))
+            call.add_done_callback(partial(self._done, [result for _, result in batch]))
+
+    def _submit(self, responses: list[Response]) -> Future[list[Scraped]]:
+        assert self._pool is not None
+        try:
+            return self._pool.submit(self._read, responses)
+        except BrokenExecutor as error:
+            broken: Future[list[Scraped]] = Future()
+            broken.set_exception(error)
+            return broken
+
+    def _done(self, results: list[asyncio.Future[Scraped]], call: asyncio.Future[list[Scraped]]) -> None:
+        self._active -= 1
+        for number, result in enumerate(results):
+            if result.done():  # the run was cancelled
+                continue
+            if call.cancelled():
+                result.cancel()
+            elif (error := call.exception()) is not None:
+                result.set_exception(error)
+            else:
+                result.set_result(call.result()[number])
+        self._pump()
+
+    async def _read_alone(self, response: Response) -> Scraped:
+        async with self._alone:
+            try:
+                return (await asyncio.wrap_future(self._submit([response])))[0]
+            except BrokenExecutor:
+                return Scraped(
+                    outcome=Outcome(
+                        url=response.url,
+                        state=State.FAILED,
+                        reason=Reason.EXTRACT_FAILED,
+                        detail="it ended the worker that read it",
+                        status=response.status,
+                    )
+                )
