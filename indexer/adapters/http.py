@@ -122,22 +122,27 @@ class HttpFetch:
         lane = self._lane(netloc(url))
         for attempt in range(self._crawl.retries + 1):
             last = attempt == self._crawl.retries
-            await lane.enter(url)
+            await lane.enter()
             started = time.monotonic()
             try:
                 answer = await self._exchange(url, headers, limit)
             except Retryable as error:
-                lane.slot.failed()
                 if last or isinstance(error, _TooSlow):
+                    lane.failed(error.reason)
                     raise
                 wait = _backoff(attempt)
             except Permanent as error:
                 if error.reason == Reason.UNREACHABLE:
-                    lane.slot.failed()
+                    lane.failed(error.reason)
                 raise
             else:
-                wait = self._judge(lane.slot, answer[0], answer[1], attempt, started)
-                if answer[0] not in _TRANSIENT or last or wait > self._crawl.max_retry_after:
+                status, received = answer[:2]
+                if status not in _TRANSIENT:
+                    lane.slot.succeeded(time.monotonic())
+                    return answer
+                wait = self._overload(lane.slot, status, received, attempt, started)
+                if last or wait > self._crawl.max_retry_after:
+                    lane.failed(Reason.HTTP_SERVER if status >= 500 else Reason.RATE_LIMITED)  # noqa: PLR2004
                     return answer
             finally:
                 lane.leave()
@@ -145,19 +150,15 @@ class HttpFetch:
                 await asyncio.sleep(wait)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
-    def _judge(
+    def _overload(
         self, slot: Slot, status: int, headers: Mapping[str, str], attempt: int, started: float
     ) -> float:
-        """Tell the slot what the status means; returns how long to wait before another try."""
+        """How long to wait before another try; a host that asks for silence gets it."""
         asked = retry_after(headers.get("retry-after", ""), now=time.time())
         wait = _backoff(attempt) if asked is None else asked
         if status in _OVERLOADED:
             pause = wait if wait <= self._crawl.max_retry_after else 0.0
             slot.overloaded(time.monotonic(), pause, started=started)
-        elif status in _TRANSIENT:
-            slot.failed()
-        else:
-            slot.succeeded()
         return wait
 
     async def _exchange(
@@ -194,7 +195,7 @@ class HttpFetch:
     def _lane(self, host: str) -> _Lane:
         lane = self._lanes.get(host)
         if lane is None:
-            slot = Slot(concurrency=self._crawl.concurrency, delay=self._crawl.delay)
+            slot = Slot(concurrency=self._crawl.concurrency, delay=self._crawl.delay, now=time.monotonic())
             lane = self._lanes[host] = _Lane(host, slot)
         return lane
 
@@ -218,9 +219,10 @@ class _Lane:
         self.host = host
         self.slot = slot
         self.cookies: dict[str, str] = {}
+        self._last_reason = ""
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def enter(self, url: str) -> None:
+    async def enter(self) -> None:
         """Wait for a turn. Raises `Retryable` if the host has not answered for a long time."""
         while self.slot.room <= 0:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -230,10 +232,11 @@ class _Lane:
             except asyncio.CancelledError:
                 self._wake()
                 raise
-        if self.slot.down:
+        if self.slot.down(time.monotonic()):
+            self._wake()
             raise Retryable(
-                f"{self.slot.failures} requests to {self.host} failed in a row; {redact(url)} was not tried",
-                reason=Reason.UNREACHABLE,
+                f"the last {self.slot.failures} URLs of {self.host} could not be had: it is left alone",
+                reason=self._last_reason,
             )
         wait = self.slot.reserve(time.monotonic()) - time.monotonic()
         try:
@@ -243,6 +246,11 @@ class _Lane:
         except asyncio.CancelledError:
             self.leave()
             raise
+
+    def failed(self, reason: str) -> None:
+        """A URL could not be had, retries included."""
+        self._last_reason = reason
+        self.slot.failed(time.monotonic())
 
     def leave(self) -> None:
         """The turn is over; the next ones may come."""

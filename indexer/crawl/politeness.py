@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from email.utils import parsedate_to_datetime
 
-DOWN_AFTER = 20  # failed requests in a row: the host is not asked again in this run
+DOWN_AFTER = 8  # URLs in a row that could not be had …
+PATIENCE = 300.0  # … and seconds without a good answer: the host is not asked again in this run
+_MAX_PAUSE = 60.0
 _FIRST_PENALTY = 0.5
 _MAX_PENALTY = 10.0
 _LEAST_PENALTY = 0.05
 _FORGIVENESS = 0.7  # what one good answer leaves of the penalty
+_FEW = 4
 _RECOVERY = 4  # good answers per additional request side by side
 
 
@@ -23,10 +26,10 @@ class Slot:
     One host's turn. Times in seconds of any one monotonic clock.
 
     `reserve` says when a request may start and counts it as active; `release` must
-    follow. `open` requests may be active at once, at most `limit`.
+    follow. No more than `room` further requests may be active now.
     """
 
-    def __init__(self, *, concurrency: int, delay: float) -> None:
+    def __init__(self, *, concurrency: int, delay: float, now: float) -> None:
         self.limit = concurrency
         self.delay = delay
         self.crawl_delay = 0.0
@@ -35,6 +38,7 @@ class Slot:
         self._allowed = concurrency
         self._penalty = 0.0
         self._good = 0
+        self._last_good = now
         self._next_start = 0.0
         self._paused_until = 0.0
         self._slowed_at = 0.0
@@ -44,10 +48,9 @@ class Slot:
         """How many more requests may be active now."""
         return (1 if self.crawl_delay else self._allowed) - self.active
 
-    @property
-    def down(self) -> bool:
-        """Whether so many requests failed in a row that asking on makes no sense."""
-        return self.failures >= DOWN_AFTER
+    def down(self, now: float) -> bool:
+        """Whether the host has failed so often and so long that asking on makes no sense."""
+        return self.failures >= DOWN_AFTER and now - self._last_good >= PATIENCE
 
     def reserve(self, now: float) -> float:
         """Take a turn; returns when it may start."""
@@ -64,19 +67,28 @@ class Slot:
         """A request is over."""
         self.active -= 1
 
-    def succeeded(self) -> None:
+    def succeeded(self, now: float) -> None:
         """The host answered as it should."""
         self.failures = 0
+        self._last_good = now
         self._penalty = self._penalty * _FORGIVENESS if self._penalty > _LEAST_PENALTY else 0.0
         self._good += 1
         if self._good >= _RECOVERY:
             self._good = 0
             self._allowed = min(self.limit, self._allowed + 1)
 
-    def failed(self) -> None:
-        """The host did not answer, or not as it should."""
+    def failed(self, now: float) -> None:
+        """
+        A URL could not be had, retries included.
+
+        After a round of failures the host gets a pause, longer each time, so that an outage
+        of a minute does not cost hundreds of pages.
+        """
         self.failures += 1
         self._good = 0
+        rounds = self.failures // max(self.limit, _FEW)
+        if rounds:
+            self._paused_until = max(self._paused_until, now + min(_MAX_PAUSE, 2.0**rounds))
 
     def overloaded(self, now: float, wait: float, *, started: float) -> None:
         """
@@ -84,7 +96,6 @@ class Slot:
 
         Requests that were under way at the last such answer say nothing new.
         """
-        self.failed()
         if started >= self._slowed_at:
             self._allowed = max(1, self._allowed // 2)
             self._penalty = min(_MAX_PENALTY, max(_FIRST_PENALTY, self._penalty * 2))

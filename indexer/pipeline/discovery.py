@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 
@@ -17,7 +18,7 @@ from msgspec import Struct, structs
 from indexer.artifacts import Reason, Source
 from indexer.crawl.robots import MAX_BYTES, Robots, product_token, read_robots, user_agent
 from indexer.crawl.scope import Scope
-from indexer.crawl.sitemaps import Entry, read_sitemap
+from indexer.crawl.sitemaps import Entry, read_sitemap, unpack
 from indexer.crawl.urls import origin, resolve
 from indexer.errors import Permanent, Retryable
 from indexer.ports import Catalogue, Fetch, Resource, Validators
@@ -27,6 +28,7 @@ log = logging.getLogger("indexer")
 
 MAX_SITEMAPS = 10_000
 MAX_SITEMAP_BYTES = 52 * 1024 * 1024
+_CREDENTIALS = re.compile(rb"(?<=//)[^/?#@\s\"'<>]*@")
 _ACCEPT_XML = "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.5"
 _ACCEPT_TEXT = "text/plain,*/*;q=0.5"
 
@@ -204,7 +206,7 @@ class _Reader:
                 status=status,
                 etag=etag,
                 last_modified=last_modified,
-                body=body if 200 <= status < 300 else b"",  # noqa: PLR2004 - HTTP
+                body=_storable(body) if 200 <= status < 300 else b"",  # noqa: PLR2004 - HTTP
                 visit=self._visit,
             )
         )
@@ -215,3 +217,11 @@ class _Reader:
         known = self._catalogue.resource(url)
         if known is not None and known.visit == self._visit:
             self._catalogue.keep_resource(structs.replace(known, visit=0))
+
+
+def _storable(body: bytes) -> bytes:
+    """Unpacked, and without the credentials of URLs in it: what is stored may be seen."""
+    try:
+        return _CREDENTIALS.sub(b"", unpack(body))
+    except Permanent:
+        return b""

@@ -11,6 +11,7 @@ import pytest
 
 from indexer.adapters.http import HttpFetch
 from indexer.artifacts import Reason
+from indexer.crawl.politeness import DOWN_AFTER
 from indexer.errors import IndexerError, Permanent, Retryable
 from indexer.ports import Validators
 from indexer.settings import Crawl
@@ -325,8 +326,10 @@ def test_credentials_in_a_url_are_neither_sent_nor_shown(site):
     assert all("authorization" not in request.headers for request in site.log)
 
 
-def test_a_host_that_never_answers_is_not_asked_for_ever(site):
+def test_a_host_that_never_answers_is_not_asked_for_ever(site, monkeypatch):
+    monkeypatch.setattr("indexer.crawl.politeness.PATIENCE", 0.0)
+    monkeypatch.setattr("indexer.crawl.politeness._MAX_PAUSE", 0.0)
     site.fault("*", "drop")
     answers = _fetch(site, *(f"/{number}" for number in range(30)))
-    assert all(isinstance(answer, Retryable) for answer in answers)
-    assert len(site.log) == 20
+    assert {answer.reason for answer in answers} == {Reason.UNREACHABLE}
+    assert len(site.log) == DOWN_AFTER

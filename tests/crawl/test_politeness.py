@@ -2,24 +2,24 @@
 
 import pytest
 
-from indexer.crawl.politeness import DOWN_AFTER, Slot, retry_after
+from indexer.crawl.politeness import DOWN_AFTER, PATIENCE, Slot, retry_after
 
 
 def test_starts_are_at_least_the_delay_apart():
-    slot = Slot(concurrency=4, delay=0.5)
+    slot = Slot(concurrency=4, delay=0.5, now=0.0)
     assert [slot.reserve(10.0) for _ in range(3)] == [10.0, 10.5, 11.0]
     assert slot.reserve(20.0) == 20.0
 
 
 def test_the_crawl_delay_rules_if_it_is_larger_and_leaves_one_at_a_time():
-    slot = Slot(concurrency=4, delay=0.5)
+    slot = Slot(concurrency=4, delay=0.5, now=0.0)
     slot.crawl_delay = 2.0
     assert [slot.reserve(0.0), slot.reserve(0.0)] == [0.0, 2.0]
     assert slot.room <= 0
 
 
 def test_only_so_many_are_active_at_once():
-    slot = Slot(concurrency=2, delay=0)
+    slot = Slot(concurrency=2, delay=0, now=0.0)
     slot.reserve(0)
     slot.reserve(0)
     assert slot.room == 0
@@ -28,7 +28,7 @@ def test_only_so_many_are_active_at_once():
 
 
 def test_an_overloaded_host_is_left_alone_and_then_asked_more_slowly():
-    slot = Slot(concurrency=8, delay=0)
+    slot = Slot(concurrency=8, delay=0, now=0.0)
     slot.overloaded(100.0, 5.0, started=99.0)
     assert slot.reserve(101.0) == 105.0
     assert slot.room == 4 - 1
@@ -36,7 +36,7 @@ def test_an_overloaded_host_is_left_alone_and_then_asked_more_slowly():
 
 
 def test_answers_to_requests_under_way_slow_a_host_once():
-    slot, once = Slot(concurrency=8, delay=0), Slot(concurrency=8, delay=0)
+    slot, once = Slot(concurrency=8, delay=0, now=0.0), Slot(concurrency=8, delay=0, now=0.0)
     for started in (99.0, 99.5, 99.9):
         slot.overloaded(100.0, 5.0, started=started)
     once.overloaded(100.0, 5.0, started=99.0)
@@ -44,21 +44,38 @@ def test_answers_to_requests_under_way_slow_a_host_once():
 
 
 def test_good_answers_win_speed_back():
-    slot = Slot(concurrency=8, delay=0)
+    slot = Slot(concurrency=8, delay=0, now=0.0)
     slot.overloaded(0.0, 1.0, started=0.0)
     for _ in range(40):
-        slot.succeeded()
+        slot.succeeded(1.0)
     assert slot.room == 8
     assert [slot.reserve(50.0), slot.reserve(50.0)] == [50.0, 50.0]
 
 
-def test_a_host_that_never_answers_is_down():
-    slot = Slot(concurrency=8, delay=0)
+def test_a_host_that_answers_nothing_for_long_is_down():
+    slot = Slot(concurrency=8, delay=0, now=0.0)
     for _ in range(DOWN_AFTER - 1):
-        slot.failed()
-    assert not slot.down
-    slot.failed()
-    assert slot.down
+        slot.failed(PATIENCE)
+    assert not slot.down(PATIENCE)
+    slot.failed(PATIENCE)
+    assert slot.down(PATIENCE)
+    slot.succeeded(PATIENCE)
+    assert not slot.down(PATIENCE * 3)
+
+
+def test_an_outage_costs_pauses_before_it_costs_pages():
+    slot = Slot(concurrency=4, delay=0, now=0.0)
+    for _ in range(3):
+        slot.failed(10.0)
+    assert slot.paused(10.0) == 0
+    pauses = []
+    for _ in range(30):
+        slot.failed(10.0)
+        pauses.append(slot.paused(10.0))
+    assert pauses == sorted(pauses)
+    assert pauses[0] == 2.0
+    assert pauses[-1] == 60.0
+    assert not slot.down(200.0)
 
 
 @pytest.mark.parametrize(

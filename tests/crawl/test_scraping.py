@@ -1,5 +1,7 @@
 """A whole project is scraped: what becomes of every URL, and what the site sees of it."""
 
+import gzip
+
 import pytest
 
 from indexer.artifacts import Sources
@@ -458,8 +460,16 @@ def test_a_run_that_failed_for_a_passing_reason_is_tried_again_at_once(project, 
 
 
 def test_passwords_in_urls_reach_neither_catalogue_nor_pages(project, site):
-    site.page("/a", article("А", links=(f"http://user:TOPSECRET@{site.host}/b",)))
-    site.page("/b", article("Б"))
-    project.scrape(Sources(crawl=(f"http://admin:TOPSECRET@{site.host}/a",)))
-    assert project.standing() == {"/a": "fetched", "/b": "fetched"}
-    assert all(b"TOPSECRET" not in path.read_bytes() for path in project.folder.rglob("*") if path.is_file())
+    secret = f"http://user:TOPSECRET@{site.host}"
+    site.page("/a", article("А", links=(f"{secret}/b",)))
+    for path in ("/b", "/c"):
+        site.page(path, article(path))
+    site.page("/robots.txt", f"Sitemap: {secret}/map.xml.gz")
+    site.page("/map.xml.gz", gzip.compress(f"<urlset><url><loc>{secret}/c</loc></url></urlset>".encode()))
+    project.scrape(Sources(crawl=(f"{secret}/a",)))
+    assert project.standing() == {"/a": "fetched", "/b": "fetched", "/c": "fetched"}
+    stored = [path.read_bytes() for path in project.folder.rglob("*") if path.is_file()]
+    assert all(b"TOPSECRET" not in data for data in stored)
+    site.reset()
+    project.scrape(Sources(crawl=(f"{secret}/a",)))
+    assert {request.status for request in site.log} == {304}
