@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.adapters.attempts import Fault, Patience, Refusal
 from indexer.adapters.clean import clean
-from indexer.adapters.openai_models import EMBED_SETTING, exhausted
 from indexer.adapters.openai_wire import Wire, read_embeddings
+from indexer.adapters.providers import EMBED_SETTING, exhausted
 from indexer.errors import IndexerError, Permanent
 from indexer.ports import TOO_LONG, Limits, Row, Vector
 

@@ -14,15 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from indexer.adapters.attempts import Fault, NoAnswer, Patience, Refusal
-from indexer.adapters.providers import LOCAL, Endpoint, endpoints, split_name
-from indexer.errors import AllProvidersExhausted, Misconfigured, Permanent
+from indexer.adapters.providers import (
+    CHAT_SETTING,
+    EMBED_SETTING,
+    LOCAL,
+    Endpoint,
+    endpoints,
+    exhausted,
+    split_name,
+)
+from indexer.errors import Misconfigured, Permanent
 
 if TYPE_CHECKING:
     from indexer.ports import Chat, Embed
     from indexer.settings import Settings
 
-CHAT_SETTING = "models.extract"
-EMBED_SETTING = "models.embedding"
 MODELS = "models"  # folder of the local model's graph
 TOKENS = "tokens"  # folder of vocabularies
 
@@ -88,16 +94,6 @@ def _open_local(model: str, settings: Settings, cache_dir: Path) -> Embed:
 
 def _plain(model: str) -> str:
     return model.rsplit("/", 1)[-1].lower()
-
-
-def exhausted(setting: str, failures: Sequence[tuple[Endpoint, Fault]]) -> AllProvidersExhausted:
-    """The end of a chain. Not passing if every endpoint refused this very input."""
-    named = "; ".join(f"{endpoint.name}: {fault}" for endpoint, fault in failures)
-    return AllProvidersExhausted(
-        f"no provider of {setting} answered ({named}); check the keys and servers, then run again: "
-        "what is done stays done",
-        passing=not all(isinstance(fault, Refusal) for _, fault in failures),
-    )
 
 
 class ChatChain:

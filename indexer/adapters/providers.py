@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from indexer.adapters.attempts import Fault, Refusal
 from indexer.adapters.keys import KeyPool, open_pool
-from indexer.errors import Misconfigured
+from indexer.errors import AllProvidersExhausted, Misconfigured
 from indexer.settings import Provider, Settings
 
 LOCAL = "local"
+CHAT_SETTING = "models.extract"
+EMBED_SETTING = "models.embedding"
 
 WELL_KNOWN = {
     "openai": Provider(base_url="https://api.openai.com/v1", api_key_env=("OPENAI_API_KEY",)),
@@ -72,3 +75,13 @@ def endpoints(
             )
         )
     return found
+
+
+def exhausted(setting: str, failures: Sequence[tuple[Endpoint, Fault]]) -> AllProvidersExhausted:
+    """The end of a chain. Not passing if every endpoint refused this very input."""
+    named = "; ".join(f"{endpoint.name}: {fault}" for endpoint, fault in failures)
+    return AllProvidersExhausted(
+        f"no provider of {setting} answered ({named}); check the keys and servers, then run again: "
+        "what is done stays done",
+        passing=not all(isinstance(fault, Refusal) for _, fault in failures),
+    )
