@@ -224,18 +224,20 @@ def _read_text(
     if "noindex" in header_rules(response.headers.get("x-robots-tag", ""), reading.token):
         detail = "its header asks not to be indexed"
         return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.NOINDEX, detail))
+    from indexer.extract.metadata import guess_language
     from indexer.extract.text import visible
 
     text = visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n")
     if not text.strip():
         return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.EMPTY, "no text"))
-    title = _title_of(text, url)
+    title, language = _title_of(text, url), guess_language(text)
     page = Page(
         signature=signature_of(response, reading=reading),
         url=url,
-        content=ids.digest(title, "", text),
+        content=ids.digest(title, language, text),
         title=title,
         text=text,
+        language=language,
         content_type="text/markdown" if kind.name == "markdown" else "text/plain",
         charset=charset,
         extractor="text",

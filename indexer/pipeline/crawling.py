@@ -92,10 +92,10 @@ class Crawling:
             robots=self.robots,
             artifacts=tools.artifacts,
             scope=seeds.scope,
-            reading=reading,
             readers=readers,
             follow=seeds.follow,
             force=tools.force,
+            max_file=int(self.crawl.max_body_mb * 2**20),
         )
         self.hosts: dict[str, asyncio.Queue[Source]] = {}
         self.workers: list[asyncio.Task[None]] = []

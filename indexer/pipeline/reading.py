@@ -52,6 +52,7 @@ class Readers:
     """
 
     def __init__(self, pool: Executor | None, *, artifacts: Artifacts, reading: Reading, width: int) -> None:
+        self.reading = reading
         self._pool = pool
         self._read = partial(read_batch, artifacts, reading)
         self._width = width

@@ -20,7 +20,6 @@ from indexer.crawl.urls import canonical, redact, resolve
 from indexer.errors import Permanent, Retryable
 from indexer.ids import url_key
 from indexer.phases import scrape
-from indexer.phases.scrape import Reading
 from indexer.pipeline.duplicates import has_page
 from indexer.pipeline.reading import Readers
 from indexer.ports import Artifacts, Fetch, Response, UrlRow, Validators
@@ -106,25 +105,26 @@ class Visitor:
         robots: RobotsFiles,
         artifacts: Artifacts,
         scope: Scope,
-        reading: Reading,
         readers: Readers,
         follow: bool,
         force: bool,
+        max_file: int,
     ) -> None:
         self._fetch = fetch
         self._robots = robots
         self._artifacts = artifacts
         self._scope = scope
-        self._reading = reading
-        self._reader = scrape.reading_key(reading)
+        self._reading = readers.reading
+        self._reader = scrape.reading_key(readers.reading)
         self._readers = readers
         self._follow = follow
         self._force = force
+        self._max_file = max_file
 
     async def request(self, source: Source, row: UrlRow | None) -> Response | Visited:
         """The response to read, or what became of the URL without one."""
         if source.url.startswith("file:"):
-            return read_file(source.url)
+            return read_file(source.url, limit=self._max_file)
         reason, detail = await self._robots.allows(source.url)
         if reason:
             return self._without(source, row, reason, detail)
@@ -348,10 +348,15 @@ def takes_page(outcome: Outcome, row: UrlRow | None) -> bool:
     return has_page(row) and outcome.state in (State.SKIPPED, State.FAILED)
 
 
-def read_file(url: str) -> Response | Visited:
-    """A local document as a response."""
+def read_file(url: str, *, limit: int) -> Response | Visited:
+    """A local document of at most `limit` bytes as a response."""
     path = Path(unquote(urlsplit(url).path))
     try:
+        if path.stat().st_size > limit:
+            detail = f"{path} is larger than {limit / 2**20:.3g} MB (--max-body-mb)"
+            return Visited(
+                outcome=Outcome(url=url, state=State.FAILED, reason=Reason.TOO_LARGE, detail=detail)
+            )
         body = path.read_bytes()
     except FileNotFoundError:
         detail = f"{path} does not exist"

@@ -404,7 +404,8 @@ def test_a_canonical_link_is_trusted_only_where_the_text_is_the_same(project, si
 
 
 def test_local_files_are_read_from_disk_and_only_those_that_were_named(project, site, tmp_path):
-    (tmp_path / "цены.md").write_text("# Цены\n\nМойка: 5000", encoding="utf-8")
+    prices = "# Цены\n\nМойка кузова стоит 5000, химчистка салона стоит 32000, запись по телефону."
+    (tmp_path / "цены.md").write_text(prices, encoding="utf-8")
     (tmp_path / "page.html").write_text(article("Местная"), encoding="utf-8")
     named = tuple((tmp_path / name).as_uri() for name in ("цены.md", "page.html", "none.txt"))
     site.page(
@@ -417,8 +418,13 @@ def test_local_files_are_read_from_disk_and_only_those_that_were_named(project, 
     standing = project.standing()
     assert [standing[url] for url in named] == ["fetched", "fetched", "not-found"]
     assert standing[(tmp_path / "secret.txt").as_uri()] == "out-of-scope"
-    assert project.pages()[named[0]].text == "# Цены\n\nМойка: 5000"
+    assert project.pages()[named[0]].text == prices
+    assert project.pages()[named[0]].language == "ru"
     assert project.scrape(Sources(files=named)).changed == 0
+    (tmp_path / "цены.md").write_text("# Цены\n\n" + "Мойка: 5000. " * 200_000, encoding="utf-8")
+    project.scrape(Sources(files=named), max_body_mb=1.0)
+    assert project.standing()[named[0]] == "too-large"
+    assert named[0] in project.pages()
 
 
 def test_single_urls_can_be_added_without_the_rest(project, site):
