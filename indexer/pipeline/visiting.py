@@ -124,7 +124,8 @@ class Visitor:
     async def request(self, source: Source, row: UrlRow | None) -> Response | Visited:
         """The response to read, or what became of the URL without one."""
         if source.url.startswith("file:"):
-            return read_file(source.url, limit=self._max_file)
+            local = read_file(source.url, limit=self._max_file)
+            return replace(local, outcome=kept(local.outcome, row)) if isinstance(local, Visited) else local
         reason, detail = await self._robots.allows(source.url)
         if reason:
             return self._without(source, row, reason, detail)
