@@ -24,9 +24,13 @@ _TOKEN = re.compile(r"[A-Za-z_-]+")
 
 
 class Robots:
-    """What one origin's robots.txt lets us do. `crawl_delay` in seconds, 0 if it names none."""
+    """
+    What one origin's robots.txt lets us do. `crawl_delay` in seconds, 0 if it names none.
 
-    def __init__(self, *, rules: Protego | None = None, token: str = "", closed: bool = False) -> None:
+    `closed`: why nothing may be fetched at all; empty if something may.
+    """
+
+    def __init__(self, *, rules: Protego | None = None, token: str = "", closed: str = "") -> None:
         self._rules = rules
         self._token = token
         self.closed = closed
@@ -36,20 +40,21 @@ class Robots:
     def verdict(self, url: str) -> tuple[Reason, str]:
         """Why a URL must not be fetched, with what says so; `Reason.NONE` if it may."""
         if self.closed:
-            return Reason.ROBOTS_UNAVAILABLE, f"robots.txt of {netloc(url)} is not available: staying out"
+            return Reason.ROBOTS_UNAVAILABLE, f"staying out of {netloc(url)}: {self.closed}"
         if self._rules is not None and not self._rules.can_fetch(url, self._token):
             return Reason.ROBOTS, f"robots.txt of {netloc(url)} disallows it for {self._token}"
         return Reason.NONE, ""
 
 
-def read_robots(status: int, body: bytes, *, token: str) -> Robots:
+def read_robots(status: int, body: bytes, *, token: str, trouble: str = "") -> Robots:
     """
     Rules of an answer for the product token of our User-Agent.
 
-    `status` 0: no answer at all. 429 counts as 5xx: it asks us to stay away.
+    `status` 0: no answer at all, because of `trouble`. 429 counts as 5xx: it asks us to
+    stay away.
     """
     if status == 0 or status >= 500 or status == 429:  # noqa: PLR2004 - HTTP
-        return Robots(closed=True)
+        return Robots(closed=f"robots.txt is not available ({trouble or f'status {status}'})")
     if not 200 <= status < 300:  # noqa: PLR2004 - HTTP
         return Robots()
     text = _text(body[:MAX_BYTES])

@@ -19,7 +19,7 @@ from indexer.artifacts import Reason, Source
 from indexer.crawl.robots import MAX_BYTES, Robots, product_token, read_robots, user_agent
 from indexer.crawl.scope import Scope
 from indexer.crawl.sitemaps import Entry, read_sitemap, unpack
-from indexer.crawl.urls import origin, resolve
+from indexer.crawl.urls import origin, redact, resolve
 from indexer.errors import Permanent, Retryable
 from indexer.ports import Catalogue, Fetch, Resource, Validators
 from indexer.settings import Crawl
@@ -79,16 +79,17 @@ class RobotsFiles:
 
     async def _load(self, place: str) -> Robots:
         url = f"{place}/robots.txt"
+        trouble = ""
         try:
             status, body = await self._reader.get(url, accept=_ACCEPT_TEXT, max_bytes=4 * MAX_BYTES)
         except Permanent as error:
             unreachable = error.reason in (Reason.UNREACHABLE, Reason.FORBIDDEN_ADDRESS)
             log.info("%s: %s", url, error)
-            status, body = (0 if unreachable else 404), b""
+            status, body, trouble = (0 if unreachable else 404), b"", redact(str(error))
         except Retryable as error:
             log.info("%s: %s", url, error)
-            status, body = 0, b""
-        robots = read_robots(status, body, token=self.token)
+            status, body, trouble = 0, b"", redact(str(error))
+        robots = read_robots(status, body, token=self.token, trouble=trouble)
         if robots.crawl_delay and not self._ignored:
             self._fetch.pace(place, robots.crawl_delay)
         return robots
