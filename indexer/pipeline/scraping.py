@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from concurrent.futures import Executor
 
-from indexer.artifacts import Sources, State
+from indexer.artifacts import Reason, Sources, State
 from indexer.errors import Permanent, Retryable
 from indexer.pipeline.crawling import Crawling, ScrapeProgress, ScrapeReport, Tools
 from indexer.pipeline.duplicates import settle_duplicates
@@ -77,6 +77,6 @@ def _require_pages(catalogue: Catalogue) -> None:
     example = next((row for row in catalogue.rows() if row.detail), None)
     told = f"; for example {example.url}: {example.detail}" if example else ""
     message = f"not one page could be indexed ({summary or 'no URL was found'}{told})"
-    if reasons and all(reason in PASSING for _, reason in reasons):
+    if reasons and all(reason in PASSING - {Reason.EXTRACT_FAILED} for _, reason in reasons):
         raise Retryable(f"{message}. Run again when the site answers")
     raise Permanent(f"{message}. See `indexer export` for every URL's reason")
