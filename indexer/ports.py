@@ -224,6 +224,10 @@ class Catalogue(Protocol):
         """The first URL whose page has this text digest, or an empty string."""
         ...
 
+    def sharing(self, content: str) -> list[str]:
+        """URLs whose page had this text digest, in order of discovery; none for an empty one."""
+        ...
+
     def counts(self) -> dict[str, int]:
         """URLs by state."""
         ...

@@ -167,6 +167,16 @@ class SqliteCatalogue:
             ).fetchone()
         return row[0] if row else ""
 
+    def sharing(self, content: str) -> list[str]:
+        """URLs whose page had this text digest, in order of discovery; none for an empty one."""
+        if not content:
+            return []
+        with mapped(self.path):
+            rows = self._connection.execute(
+                "SELECT url FROM urls WHERE content = ? ORDER BY depth, id", [content]
+            )
+            return [url for (url,) in rows]
+
     def counts(self) -> dict[str, int]:
         """URLs by state."""
         with mapped(self.path):

@@ -18,6 +18,7 @@ def add(app: typer.Typer) -> None:
     command(app, "register")(register)
     command(app, "list")(list_projects)
     command(app, "status")(status)
+    command(app, "explain")(explain)
     command(app, "remove-project")(remove_project)
 
 
@@ -95,6 +96,20 @@ def status(session: Session, *, project_name: ProjectName) -> None:
     session.console.result(facts, _status_text(facts))
 
 
+def explain(
+    session: Session,
+    *,
+    url: Annotated[str, typer.Argument(help="An address of the project's site.")],
+    project_name: ProjectName,
+) -> None:
+    """Show one URL's whole life: where it was found, what was answered, what became of it and why."""
+    from indexer.pipeline.explain import explain as explain_url
+
+    project = session.project(project_name)
+    life = explain_url(session.wiring(project), project, url)
+    session.console.result(life, _life_text(life))
+
+
 def remove_project(
     session: Session,
     *,
@@ -109,6 +124,43 @@ def remove_project(
         raise Misconfigured("nothing was removed; say --yes to remove without asking")
     remove(session.wiring(project), project)
     session.console.result({"removed": project.name, "id": project.id}, f"{project.name}: removed")
+
+
+def _life_text(life: dict[str, Any]) -> str:
+    page, chunks, embeds, points = life["page"], life["chunks"], life["embeds"], life["points"]
+    why = " · ".join(part for part in (life["reason"], life["detail"]) if part)
+    lines = [
+        ("URL", f"{life['url']}  ({life['key']}.json)"),
+        ("state", f"{life['state']}{' · ' + why if why else ''}"),
+        ("found in", ", ".join(life["found_in"]) + f"  (depth {life['depth']})"),
+        ("robots", life["robots"]),
+        ("redirects", " → ".join(life["hops"])),
+        ("kept under", life["final_url"] if life["final_url"] != life["url"] else ""),
+        (
+            "answer",
+            f"status {life['status']}, asked {life['checked_at']}, read {life['fetched_at'] or 'never'}",
+        ),
+        ("same text", ", ".join(life["same_text"])),
+    ]
+    if page:
+        known = [page["title"], page["language"], page["content_type"], page["charset"], page["extractor"]]
+        lines.append(
+            ("page", f"{' · '.join(part for part in known if part)} · {page['characters']} characters")
+        )
+        lines += [("", note) for note in page["notes"]]
+    if chunks:
+        lines.append(("chunks", f"{len(chunks['parts'])}, {chunks['mode']}"))
+        lines += [("", f"[{part['start']}:{part['end']}] {part['topic']}") for part in chunks["parts"]]
+        lines += [("", note) for note in chunks["notes"]]
+    if embeds:
+        lines.append(("vectors", f"{embeds['vectors']} by {embeds['model']}"))
+    lines.append(
+        (
+            "points",
+            f"{points['live']} of {points['of']} live in {points['generation']}" if points else "none live",
+        )
+    )
+    return "\n".join(f"{name:<11} {text}".rstrip() for name, text in lines if text)
 
 
 def _bot(registered: str) -> str:

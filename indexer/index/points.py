@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 MIN_NORM = 1e-6  # vectors are normalised to 1; anything near 0 has no direction
 
 
+def point_ids(project_id: str, page: EmbeddedPage) -> list[str]:
+    """The ids of a page's points, in order: equal texts are told apart by their ordinal."""
+    twins: Counter[str] = Counter()
+    names = []
+    for chunk in page.chunks:
+        text_hash = ids.digest(chunk.text)
+        names.append(ids.point_id(project_id, page.url, text_hash, twins[text_hash]))
+        twins[text_hash] += 1
+    return names
+
+
 class PointMaker:
     """Makes the points of one generation. `dimension`: of every vector."""
 
@@ -37,12 +48,8 @@ class PointMaker:
 
         Raises `Permanent` naming page and chunk for a vector that cannot be searched.
         """
-        twins: Counter[str] = Counter()
         key = ids.url_key(page.url)
-        for chunk in page.chunks:
-            text_hash = ids.digest(chunk.text)
-            name = ids.point_id(self._project_id, page.url, text_hash, twins[text_hash])
-            twins[text_hash] += 1
+        for chunk, name in zip(page.chunks, point_ids(self._project_id, page), strict=True):
             point = self._point(page, chunk, key, name)
             try:
                 check(point, self._dimension)

@@ -247,3 +247,23 @@ def test_a_bot_that_is_down_costs_only_the_registration(indexer, shop):
     shop.fallback(lambda _request: Reply(body="{}"))
     indexer("set", "--project-name", "p", "bot-url", shop.origin).ok()
     assert indexer("register", "--project-name", "p", "--json").ok().json["registered"] is True
+
+
+def test_explain_shows_one_url_from_discovery_to_its_points(indexer, shop, built):
+    life = indexer("explain", shop.url("/prices"), "--project-name", "клевер", "--json").ok().json
+    assert life["found_in"] == [f"sitemap:{shop.url('/sitemap.xml')}"]
+    assert life["robots"].startswith("allowed")
+    assert (life["state"], life["status"], life["page"]["title"]) == ("indexed", 200, "Цены")
+    assert life["points"]["live"] == life["points"]["of"] == len(life["chunks"]["parts"])
+    shop.page("/robots.txt", "User-agent: *\nDisallow: /prices\n", content_type="text/plain")
+    shop.page("/contacts", status=301, headers={"Location": "/"})
+    indexer("seed", "--project-name", "клевер").ok()
+    text = indexer("explain", shop.url("/prices"), "--project-name", "клевер").ok().out
+    assert "disallows it" in text
+    assert (
+        f"kept under  {shop.url('/')}"
+        in indexer("explain", shop.url("/contacts"), "--project-name", "клевер").out
+    )
+    indexer("explain", shop.url("/price"), "--project-name", "клевер").fails(
+        2, "never found", shop.url("/prices")
+    )
