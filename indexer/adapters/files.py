@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -142,23 +142,30 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises `IndexerError` naming the path for a full disk, a read-only folder or the like.
     """
+    part = path.with_name(f"{_TEMPORARY}{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).chmod(0o644)
-            Path(name).replace(path)
+            file = _create(part)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = _create(part)
+        try:
+            with os.fdopen(file, "wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+            part.replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
-                Path(name).unlink()
+                part.unlink()
             raise
         sync_folder(path.parent)
     except OSError as error:
         raise disk_error(path, error) from error
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o644)
 
 
 def sync_folder(folder: Path) -> None:

@@ -89,13 +89,13 @@ def test_a_full_disk_is_said_clearly_and_keeps_the_old_artifact(tmp_path):
     path = tmp_path / "a.json"
     write_atomically(path, b"old")
     script = (
-        "import os, pathlib, sys, tempfile\n"
+        "import os, pathlib, sys\n"
         "from indexer.adapters import files\n"
         "from indexer.errors import IndexerError\n"
-        "real = tempfile.mkstemp\n"
-        "def full(**kw):\n"
-        "    fd, name = real(**kw); os.close(fd); return os.open('/dev/full', os.O_WRONLY), name\n"
-        "files.tempfile.mkstemp = full\n"
+        "real = files._create\n"
+        "def full(path):\n"
+        "    os.close(real(path)); return os.open('/dev/full', os.O_WRONLY)\n"
+        "files._create = full\n"
         "try: files.write_atomically(pathlib.Path(sys.argv[1]), b'new' * 10000)\n"
         "except IndexerError as error: print(error)\n"
     )
