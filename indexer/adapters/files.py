@@ -142,7 +142,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises `IndexerError` naming the path for a full disk, a read-only folder or the like.
     """
-    part = path.with_name(f"{_TEMPORARY}{os.getpid()}-{threading.get_ident()}-{path.name}")
+    part = path.with_name(f"{TEMPORARY}{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
         try:
             file = _create(part)
