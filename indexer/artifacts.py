@@ -61,6 +61,7 @@ class Reason(StrEnum):
     TOO_MANY_REDIRECTS = "too-many-redirects"
     FORBIDDEN_ADDRESS = "forbidden-address"  # loopback, private or link-local
     CHALLENGE = "challenge"  # captcha or bot protection
+    RENDER_FAILED = "render-failed"  # the browser could not show it
     EXTRACT_FAILED = "extract-failed"
     CHUNK_FAILED = "chunk-failed"
     EMBED_FAILED = "embed-failed"

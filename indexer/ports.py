@@ -54,6 +54,7 @@ __all__ = [
     "Project",
     "Reader",
     "Registry",
+    "Render",
     "Resource",
     "Response",
     "Scored",
@@ -95,6 +96,24 @@ class Fetch(Protocol):
     def pace(self, url: str, delay: float) -> None:
         """Requests to the host of `url` start at least `delay` seconds apart (Crawl-delay)."""
         ...
+
+    async def aclose(self) -> None: ...
+
+
+class Render(Protocol):
+    """
+    A browser that shows a fetched page and lets its scripts fill it.
+
+    The page itself is not asked for again: the browser gets `response`, and fetches only
+    what the page's scripts need, under the same guard. Gives the response with the filled
+    document as its body and `rendered` set; `final_url` is another one if a script left for
+    it (which was not followed, and the body says nothing then).
+
+    Raises `Retryable` (`timeout`, `render-failed`), `Permanent` (`too-large`), and
+    `Misconfigured` if the browser cannot be started.
+    """
+
+    async def __call__(self, response: Response) -> Response: ...
 
     async def aclose(self) -> None: ...
 

@@ -26,7 +26,8 @@ class Response(Struct, frozen=True, kw_only=True):
     One finished exchange. `url` was asked, `final_url` answered, `hops` lie between.
 
     `body` is decoded from its Content-Encoding, whole, and within the size limit.
-    Header names are lower case. `status` 304 has an empty body.
+    Header names are lower case. `status` 304 has an empty body. `rendered`: the body is what
+    a browser made of it.
     """
 
     url: str
@@ -35,6 +36,7 @@ class Response(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
     body: bytes
     hops: tuple[str, ...] = ()
+    rendered: bool = False
 
 
 class Limits(Struct, frozen=True, kw_only=True):

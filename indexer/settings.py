@@ -11,7 +11,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -52,6 +52,22 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     user_agent: str = ""
     contact: str = ""
     ignore_robots: bool = False
+
+
+class Render(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Pages that are empty until their scripts run. `mode` auto: those are shown to a browser.
+
+    `chromium`: its program (empty: found on PATH). `timeout`: seconds for one page in all.
+    A rendered page is rendered again after `max_age_hours`, even if its shell is unchanged.
+    """
+
+    mode: Literal["auto", "never"] = "never"
+    chromium: str = ""
+    timeout: Timeout = 30.0
+    concurrency: Positive = 2
+    max_pages_per_context: Positive = 50
+    max_age_hours: Seconds = 24.0
 
 
 class Extract(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -145,6 +161,7 @@ class Settings(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     projects_dir: str = "projects"
     crawl: Crawl = field(default_factory=Crawl)
+    render: Render = field(default_factory=Render)
     extract: Extract = field(default_factory=Extract)
     chunk: Chunking = field(default_factory=Chunking)
     index: Index = field(default_factory=Index)

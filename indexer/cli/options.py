@@ -20,6 +20,13 @@ class PhaseName(StrEnum):
     INDEX = "index"
 
 
+class RenderMode(StrEnum):
+    """When a browser is used."""
+
+    AUTO = "auto"
+    NEVER = "never"
+
+
 ProjectName = Annotated[str, typer.Option("--project-name", help="The project's name (see `indexer list`).")]
 Language = Annotated[str, typer.Option(help="Language of the site: ru or en (default: each page's own).")]
 
@@ -62,6 +69,10 @@ CRAWL: dict[str, Any] = {
     "total_timeout": Annotated[float | None, typer.Option(help="Seconds for one URL in all.")],
     "retries": Annotated[int | None, typer.Option(min=0, help="Further tries after a passing failure.")],
     "max_body_mb": Annotated[float | None, typer.Option(help="Largest decoded body in MB.")],
+    "render": Annotated[
+        RenderMode | None,
+        typer.Option("--render", help="auto: a browser fills pages that are empty without their scripts."),
+    ],
     "user_agent": Annotated[str | None, typer.Option(help="User-Agent header; name a contact in it.")],
     "ignore_robots": Annotated[
         bool | None, typer.Option("--ignore-robots/--obey-robots", help="Only for a site of your own.")
@@ -110,4 +121,6 @@ def flags_of(crawl: dict[str, Any], phases: dict[str, Any] | None = None) -> dic
     for name in ("timeout", "total_timeout", "max_body_mb", "delay"):
         if values[name] is not None:
             values[name] = float(values[name])
-    return {"crawl": values, "chunk": {"llm": (phases or {}).get("llm_chunk")}}
+    mode = values.pop("render")
+    render = {"mode": mode.value if mode else None}
+    return {"crawl": values, "render": render, "chunk": {"llm": (phases or {}).get("llm_chunk")}}
