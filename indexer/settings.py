@@ -7,6 +7,7 @@ The only reader of `os.environ`. Environment names are `INDEXER_SECTION__KEY`
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tomllib
 from collections.abc import Mapping
@@ -17,11 +18,13 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from indexer.errors import Misconfigured
+from indexer.private import Private, read_private
 
 Positive = Annotated[int, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=0)]
 Seconds = Annotated[float, Meta(ge=0)]
 Timeout = Annotated[float, Meta(gt=0)]
+Variable = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]  # a name: never the value itself
 
 CONFIG_NAME = "indexer.toml"
 ENV_PREFIX = "INDEXER_"
@@ -33,7 +36,13 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How pages are fetched. Times in seconds, sizes in MB of decoded body."""
+    """
+    How pages are fetched. Times in seconds, sizes in MB of decoded body.
+
+    `auth_env` names a variable holding `user:password`, `headers_env` variables holding
+    `Name: value` each, `cookies_file` a Netscape cookies.txt: for private pages.
+    `private_origins` narrows where they are sent; empty: to the origins of all sources.
+    """
 
     delay: Seconds = 0.1
     concurrency: Positive = 8
@@ -52,6 +61,10 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     user_agent: str = ""
     contact: str = ""
     ignore_robots: bool = False
+    auth_env: Variable = ""
+    headers_env: tuple[Variable, ...] = ()
+    cookies_file: str = ""
+    private_origins: tuple[str, ...] = ()
 
 
 class Render(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -157,7 +170,7 @@ class Run(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Settings(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that can be configured."""
+    """Everything that can be configured. `prices`: `provider/model` → money per million tokens."""
 
     projects_dir: str = "projects"
     crawl: Crawl = field(default_factory=Crawl)
@@ -168,6 +181,7 @@ class Settings(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     search: Search = field(default_factory=Search)
     models: Models = field(default_factory=Models)
     providers: dict[str, Provider] = field(default_factory=dict)
+    prices: dict[str, Annotated[float, Meta(ge=0)]] = field(default_factory=dict)
     store: Store = field(default_factory=Store)
     bot: Bot = field(default_factory=Bot)
     run: Run = field(default_factory=Run)
@@ -202,6 +216,16 @@ def load(
 def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
     """The value of a variable that holds a secret, or an empty string."""
     return (os.environ if environ is None else environ).get(name, "").strip()
+
+
+def private(crawl: Crawl, environ: Mapping[str, str] | None = None) -> Private:
+    """The credentials that `crawl` refers to. Raises `Misconfigured` naming what is missing or malformed."""
+    return read_private(
+        auth_env=crawl.auth_env,
+        headers_env=crawl.headers_env,
+        cookies_file=crawl.cookies_file,
+        lookup=lambda name: secret(name, environ),
+    )
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -268,4 +292,8 @@ def secrets(settings: Settings, environ: Mapping[str, str] | None = None) -> lis
         if provider.api_key_file and Path(provider.api_key_file).is_file():
             found += Path(provider.api_key_file).read_text(encoding="utf-8", errors="replace").split()
         found += provider.headers.values()
+    crawl = settings.crawl
+    found += [secret(name, environ) for name in (crawl.auth_env, *crawl.headers_env)]
+    with contextlib.suppress(Misconfigured):  # said where they are used
+        found += private(crawl, environ).secrets()
     return [text for text in found if text]

@@ -22,6 +22,7 @@ import httpcore
 from indexer.adapters.http_body import ACCEPTED, decode_body, too_large
 from indexer.adapters.http_connections import Connections
 from indexer.adapters.http_guard import GuardedBackend, Resolver, resolve
+from indexer.adapters.http_private import Credentials
 from indexer.artifacts import Reason
 from indexer.crawl.politeness import Slot, retry_after
 from indexer.crawl.robots import user_agent
@@ -51,11 +52,20 @@ class HttpFetch:
     """
     Implements `ports.Fetch`. To be used and closed within one event loop.
 
-    `resolver` and `ssl_context` are for tests.
+    `credentials`: for the origins that they are bound to. `resolver` and `ssl_context` are
+    for tests.
     """
 
-    def __init__(self, crawl: Crawl, *, resolver: Resolver = resolve, ssl_context: Any = None) -> None:
+    def __init__(
+        self,
+        crawl: Crawl,
+        *,
+        credentials: Credentials | None = None,
+        resolver: Resolver = resolve,
+        ssl_context: Any = None,
+    ) -> None:
         self._crawl = crawl
+        self._credentials = credentials or Credentials()
         self._user_agent = user_agent(crawl)
         self._lanes: dict[str, _Lane] = {}
         self._connections = Connections(
@@ -85,9 +95,10 @@ class HttpFetch:
                     f"redirected {len(hops)} times, last to {redact(here)}", reason=Reason.TOO_MANY_REDIRECTS
                 )
             seen.add((here, jar))
-            send = [*(headers if hops else conditional), *([(b"Cookie", jar.encode())] if jar else [])]
+            send = [*(headers if hops else conditional), *self._credentials.headers(here, jar)]
             status, received, body, set_cookies = await self._patiently(here, send, limit)
             if status not in _REDIRECTS:
+                body = self._credentials.scrub(here, body)
                 return Response(
                     url=url, final_url=here, status=status, headers=received, body=body, hops=tuple(hops)
                 )

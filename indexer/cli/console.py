@@ -117,6 +117,8 @@ class Console:
         handler.setFormatter(_Redacting(self.known))
         root = logging.getLogger()
         root.handlers[:] = [handler]
+        for name in ("hpack", "httpcore", "urllib3"):  # they log headers, also cookies that a site sets
+            logging.getLogger(name).setLevel(logging.WARNING)
         # Third parties log addresses and headers: they stay quiet unless asked twice.
         root.setLevel(logging.DEBUG if self.verbose > 1 else logging.ERROR)
         level = logging.ERROR if self.quiet else logging.WARNING

@@ -77,6 +77,21 @@ CRAWL: dict[str, Any] = {
     "ignore_robots": Annotated[
         bool | None, typer.Option("--ignore-robots/--obey-robots", help="Only for a site of your own.")
     ],
+    "auth_env": Annotated[
+        str | None,
+        typer.Option("--auth-env", help="NAME of a variable that holds user:password for private pages."),
+    ],
+    "headers_env": Annotated[
+        list[str] | None,
+        typer.Option("--header-env", help="NAME of a variable that holds a header, Name: value; repeatable."),
+    ],
+    "cookies_file": Annotated[
+        str | None, typer.Option("--cookies-file", help="Cookies for private pages (Netscape cookies.txt).")
+    ],
+    "private_origins": Annotated[
+        list[str] | None,
+        typer.Option("--private-origin", help="Send these only to https://HOST[:PORT]; repeatable."),
+    ],
 }
 PHASES: dict[str, Any] = {
     "llm_chunk": Annotated[
@@ -121,6 +136,8 @@ def flags_of(crawl: dict[str, Any], phases: dict[str, Any] | None = None) -> dic
     for name in ("timeout", "total_timeout", "max_body_mb", "delay"):
         if values[name] is not None:
             values[name] = float(values[name])
+    if values["cookies_file"]:
+        values["cookies_file"] = str(Path(values["cookies_file"]).expanduser().resolve())
     mode = values.pop("render")
     render = {"mode": mode.value if mode else None}
     return {"crawl": values, "render": render, "chunk": {"llm": (phases or {}).get("llm_chunk")}}

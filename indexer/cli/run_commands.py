@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from indexer.cli.options import CRAWL, LISTED, PHASES, SOURCES, Language, ProjectName, flags_of, sources_of
+from indexer.cli.options import (
+    CRAWL,
+    LISTED,
+    PHASES,
+    SOURCES,
+    Language,
+    PhaseName,
+    ProjectName,
+    flags_of,
+    sources_of,
+)
 from indexer.cli.session import Session, command
 from indexer.errors import Exit, Misconfigured
 
@@ -47,7 +57,7 @@ def init_project(  # noqa: PLR0913 - the command's options
 
     parsed = sources_of(sources)
     flags = flags_of(crawl, phases)
-    _check(session, flags, phases)  # bad options must not leave a project behind
+    _check(session, Project(id="", name=name), parsed, flags, phases)  # nothing is left behind by bad options
     prompts = {"prompt1": text_or_file(prompt1), "start_reply": text_or_file(start_reply)}
     project = create(
         session.wiring(),
@@ -77,7 +87,7 @@ def seed(
     """Bring a project up to date; SOURCES are added to those it has."""
     parsed, flags = sources_of(sources), flags_of(crawl, phases)
     project = session.project(project_name, project_id)
-    _check(session, flags, phases)
+    _check(session, project, parsed, flags, phases)
     return _run(session, project, parsed, flags, phases)
 
 
@@ -93,8 +103,9 @@ def add_urls(
     parsed = sources_of(listed)
     if not parsed.urls:
         raise Misconfigured("name pages with --urls U1,U2 or --urls-file FILE")
-    project = session.project(project_name)
-    return _run(session, project, parsed, flags_of(crawl, phases), phases, only=parsed.urls)
+    project, flags = session.project(project_name), flags_of(crawl, phases)
+    _check(session, project, parsed, flags, phases)
+    return _run(session, project, parsed, flags, phases, only=parsed.urls)
 
 
 def add_files(
@@ -168,12 +179,19 @@ def _summary(report: Report) -> str:
     return "; ".join([*parts, f"{report.seconds:.1f} s"])
 
 
-def _check(session: Session, flags: dict[str, dict[str, Any]], phases: dict[str, Any]) -> None:
+def _check(
+    session: Session,
+    project: Project,
+    sources: Sources,
+    flags: dict[str, dict[str, Any]],
+    phases: dict[str, Any],
+) -> None:
+    """Raise for what can be seen to be wrong before anything is stored."""
+    from indexer.pipeline.projects import stored_sources, with_options
     from indexer.pipeline.run import check_order
 
     check_order(phases["from_phase"].value, phases["until_phase"].value)
-    given = {
-        section: {key: value for key, value in values.items() if value is not None}
-        for section, values in flags.items()
-    }
-    session.settings(given)
+    planned = with_options(project, sources, flags)
+    wiring = session.wiring(planned)
+    if phases["from_phase"] is PhaseName.SCRAPE:
+        wiring.credentials(stored_sources(planned))

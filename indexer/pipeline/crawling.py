@@ -102,9 +102,8 @@ class Crawling:
         self.waiting: dict[str, list[tuple[Source, Outcome]]] = {}
         self.hops: Counter[str] = Counter()
         self.tried: set[str] = set()
-        self.outstanding = 0
+        self.outstanding: Counter[str] = Counter()
         self.done = 0
-        self.host = ""
         self.idle = asyncio.Event()
 
     async def all(self) -> None:
@@ -131,7 +130,8 @@ class Crawling:
             await asyncio.sleep(SECONDS)
             if self.journal.overdue:
                 self.journal.flush()
-            self.progress(self.done, max(self.done, self.frontier.admitted), self.report.failed, self.host)
+            busiest = max(self.outstanding, key=self.outstanding.__getitem__, default="")
+            self.progress(self.done, max(self.done, self.frontier.admitted), self.report.failed, busiest)
 
     # ── discovery ───────────────────────────────────────────────────────────────────────
 
@@ -181,13 +181,13 @@ class Crawling:
 
     def _queue(self, source: Source) -> None:
         """Hand a URL to its host's workers."""
-        host = "" if source.url.startswith("file:") else netloc(source.url)
+        host = _host(source)
         queue = self.hosts.get(host)
         if queue is None:
             queue = self.hosts[host] = asyncio.Queue()
             for _ in range(self.crawl.concurrency):
                 self.workers.append(self.group.create_task(self._work(queue)))
-        self.outstanding += 1
+        self.outstanding[host] += 1
         self.idle.clear()
         queue.put_nowait(source)
 
@@ -259,12 +259,11 @@ class Crawling:
         else:
             self._record(source, row, visited.outcome)
             self._lead_on(source, visited.links)
-        self._one_less()
+        self._one_less(source)
 
     def _record(self, source: Source, row: UrlRow | None, outcome: Outcome) -> None:
         """Write an outcome, and those of URLs that redirect here."""
         self.done += 1
-        self.host = "" if source.url.startswith("file:") else netloc(source.url)
         self.report.failed += outcome.state is State.FAILED
         standing = outcome.state in (State.FETCHED, State.INDEXED)
         self.report.kept += standing and bool(outcome.reason)
@@ -330,12 +329,19 @@ class Crawling:
             self._admit(source, [Lead(target, f"redirect:{source.url}", source.depth, free=True)])
         else:
             self._lead_on(source, self.visitor.links_of(row))
-        self._one_less()
+        self._one_less(source)
 
-    def _one_less(self) -> None:
-        self.outstanding -= 1
+    def _one_less(self, source: Source) -> None:
+        host = _host(source)
+        self.outstanding[host] -= 1
+        if not self.outstanding[host]:
+            del self.outstanding[host]
         if not self.outstanding:
             self.idle.set()
+
+
+def _host(source: Source) -> str:
+    return "" if source.url.startswith("file:") else netloc(source.url)
 
 
 def _in_circles(url: str) -> Outcome:

@@ -67,8 +67,16 @@ def create(wiring: Wiring, project: Project) -> Project:
 
 
 def remember(wiring: Wiring, project: Project, sources: Sources, flags: Mapping[str, Any]) -> Project:
+    """Store sources and flags with the project, so that the next run needs none of them."""
+    changed = with_options(project, sources, flags)
+    if changed != project:
+        wiring.registry.update(changed)
+    return changed
+
+
+def with_options(project: Project, sources: Sources, flags: Mapping[str, Any]) -> Project:
     """
-    Store sources and flags with the project, so that the next run needs none of them.
+    The project with more sources and other settings; nothing is stored.
 
     Sources join the stored ones; a flag replaces the stored value of its name.
     """
@@ -84,11 +92,7 @@ def remember(wiring: Wiring, project: Project, sources: Sources, flags: Mapping[
                 dict.fromkeys([*stored.get("allow_private", ()), *given["allow_private"]])
             )
         options[section] = {**stored, **given}
-    if options == project.options:
-        return project
-    changed = msgspec.structs.replace(project, options=options)
-    wiring.registry.update(changed)
-    return changed
+    return project if options == project.options else msgspec.structs.replace(project, options=options)
 
 
 def stored_sources(project: Project) -> Sources:

@@ -137,8 +137,10 @@ class _Run:
 
         from indexer.pipeline.scraping import scrape_all
 
+        self.say_manners()
+
         async def scraping() -> Any:
-            fetch = self.wiring.fetch()
+            fetch = self.wiring.fetch(self.request.sources)
             try:
                 return await scrape_all(
                     self.request.sources,
@@ -151,7 +153,7 @@ class _Run:
                     only=self.request.only or None,
                     force=self.request.force,
                     progress=lambda done, total, failed, host: self.progress.step(
-                        "Scraping", done, total, f"{failed} failed, {host}" if failed else host
+                        "Scraping", done, total, _waiting(failed, host)
                     ),
                 )
             finally:
@@ -161,6 +163,16 @@ class _Run:
         self.report.fetched, self.report.not_modified = done.fetched, done.not_modified
         pages = sum(1 for _ in live_rows(self.catalogue))
         self.progress.say(f"Scraping completed: {pages} pages")
+
+    def say_manners(self) -> None:
+        """What this run does that a site's owner should have agreed to."""
+        if self.wiring.settings.crawl.ignore_robots:
+            self.progress.say("Ignoring robots.txt (--ignore-robots): only for a site of your own")
+        places = self.wiring.credentials(self.request.sources).origins
+        if len(places) > 1:
+            self.progress.say(
+                f"Credentials are sent to {', '.join(places)}; crawl.private_origins can narrow that"
+            )
 
     def chunk(self, live: dict[str, str]) -> None:
         """Page → chunks."""
@@ -270,6 +282,12 @@ def live_rows(catalogue: Catalogue) -> Iterator[UrlRow]:
 def _embed_slices(job: work.EmbedJob, keys: list[str], counts: work.EmbedCounts) -> Iterator[work.Done]:
     for start in range(0, len(keys), EMBED_SLICE):
         yield from work.embed_slice(job, keys[start : start + EMBED_SLICE], counts)
+
+
+def _waiting(failed: int, host: str) -> str:
+    """How a scrape goes on: errors so far, and the host that most URLs are still to come from."""
+    parts = [f"{failed} failed" if failed else "", f"waiting for {host}" if host else ""]
+    return ", ".join(part for part in parts if part)
 
 
 def _poisoned(key: str) -> work.Done:

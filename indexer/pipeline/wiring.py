@@ -7,9 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from indexer.artifacts import Sources
 from indexer.errors import Misconfigured
 from indexer.ports import Chat, Embed, Fetch, Project, Registry, VectorCache, VectorStore
-from indexer.settings import Settings, secret
+from indexer.settings import Settings, private, secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from indexer.adapters.bot import HttpBot
     from indexer.adapters.catalogue import SqliteCatalogue
     from indexer.adapters.files import FileArtifacts
+    from indexer.adapters.http_private import Credentials
 
 CACHE = ".cache"
 VECTORS = "vectors"
@@ -63,11 +65,22 @@ class Wiring:
 
         return FileArtifacts(self.folder(project))
 
-    def fetch(self) -> Fetch:
-        """The polite HTTP client."""
+    def fetch(self, sources: Sources = Sources()) -> Fetch:  # noqa: B008 - frozen
+        """The polite HTTP client; credentials go to origins of `sources` and to nothing else."""
         from indexer.adapters.http import HttpFetch
 
-        return HttpFetch(self.settings.crawl)
+        return HttpFetch(self.settings.crawl, credentials=self.credentials(sources))
+
+    def credentials(self, sources: Sources) -> Credentials:
+        """Those configured. Raises `Misconfigured` naming what is missing or malformed."""
+        from indexer.adapters.http_private import Credentials
+        from indexer.pipeline.credentials import private_origins
+
+        crawl = self.settings.crawl
+        if not (crawl.auth_env or crawl.headers_env or crawl.cookies_file):
+            return Credentials()
+        origins = private_origins(sources, crawl)
+        return Credentials(private(crawl), origins) if origins else Credentials()
 
     @cached_property
     def chat(self) -> Chat | None:
