@@ -45,6 +45,9 @@ class Reason(StrEnum):
     LOGIN = "login"  # a login wall
     NOT_A_PAGE = "not-a-page"  # image, archive, feed, sitemap …
     UNSUPPORTED = "unsupported-type"
+    ENCRYPTED = "encrypted"  # a document that asks for a password
+    DAMAGED = "damaged"  # a document that no reader can open
+    NO_TEXT = "no-text"  # a document of images: a scan
     LIMIT = "limit"  # --max-pages, --max-depth or a trap limit cut it off
     BAD_URL = "bad-url"
     PENDING = "pending"  # not visited yet: the run was interrupted
