@@ -1,10 +1,9 @@
 """
 Which blocks are the page's own text.
 
-Each block gets the probability that it is content. Kept is the set of blocks with the best
-expected F-measure: with blocks in falling order of probability p and sizes w, the prefix
-that maximises (1+β²)·Σpw / (Σw + β²·Σ_all pw) (Lewis, 1995). So the bar sinks on pages
-where nothing is certain, and β > 1 weighs recall.
+One judge gives each block the probability that it is content; another, who sees how these
+probabilities spread over the page, sets the bar: low where everything is doubtful (a
+listing made of links), high where one article stands out from its surroundings.
 """
 
 from __future__ import annotations
@@ -20,22 +19,102 @@ from indexer.extract.page import PageFacts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Mask = NDArray[np.bool_]
+    Probabilities = NDArray[np.float64]
 
-def judge(blocks: list[Block], frames: list[Frame], facts: PageFacts) -> NDArray[np.float64]:
-    """The probability of each block to be content."""
-    ensemble, hints = model.load()
-    return ensemble.probabilities(features.describe(blocks, frames, facts, hints))
+BARS = (0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8)
+_BINS = (0.0, 0.08, 0.16, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 1.001)
+_PAGE = tuple(k for k, name in enumerate(features.NAMES) if name.startswith("page_"))
+_LINKED = features.NAMES.index("linked")
+BAR_NAMES = (
+    *(features.NAMES[k] for k in _PAGE),
+    *(f"share_{b}" for b in _BINS[:-1]), *(f"above_{b}" for b in _BINS[-2:-7:-1]),
+    "content", "content_share", "best_f", "best_bar", "long_share", "linked_kept", "linked_doubtful", "kept_share",
+    "kept_words", "kept_long", "mean_kept", "changes",
+)  # fmt: skip
+_STRICTER = 1.3  # without favor_recall
 
 
-def best_set(probabilities: Any, words: Any, *, beta: float) -> NDArray[np.bool_]:
-    """The blocks to keep: a mask of the same length."""
+class Verdict:
+    """For each block its probability and whether it is kept; the bar between them."""
+
+    __slots__ = ("bar", "keep", "probabilities")
+
+    def __init__(self, probabilities: Probabilities, keep: Mask, bar: float) -> None:
+        self.probabilities = probabilities
+        self.keep = keep
+        self.bar = bar
+
+
+def judge(blocks: list[Block], frames: list[Frame], facts: PageFacts, *, favor_recall: bool) -> Verdict:
+    """Judge all blocks of a page."""
+    if not blocks:
+        return Verdict(np.zeros(0), np.zeros(0, dtype=np.bool_), 0.0)
+    judges = model.load()
+    matrix = features.describe(blocks, frames, facts, judges.hints)
+    words = np.array([b.words for b in blocks], dtype=np.float64)
+    probabilities = level_tables(blocks, 1 / (1 + np.exp(-judges.blocks.scores(matrix)[:, 0])))
+    spread = describe_spread(matrix, probabilities, words)
+    bar = BARS[int(np.argmax(judges.bars.scores(spread[None, :])[0]))]
+    if not favor_recall:
+        bar = min(bar * _STRICTER, 0.85)
+    keep = probabilities > bar
+    if not keep.any():
+        keep = best_set(probabilities, words)
+    return Verdict(probabilities, keep, bar)
+
+
+def describe_spread(matrix: Any, probabilities: Probabilities, words: Any) -> Any:
+    """What the second judge sees: float32 vector, one value for each of BAR_NAMES."""
+    sizes = words + 0.1
+    total = sizes.sum()
+    content = max(float((probabilities * sizes).sum()), 0.1)
+    linked = matrix[:, _LINKED]
+    long = (words >= features.LONG) & (linked < features.MANY_LINKS)
+    spread = np.histogram(probabilities, bins=_BINS, weights=sizes)[0]
+    order = np.argsort(-probabilities, kind="stable")
+    expected = 2 * np.cumsum((probabilities * sizes)[order]) / (np.cumsum(sizes[order]) + content)
+    best = int(expected.argmax())
+    kept = probabilities > 0.4  # noqa: PLR2004
+    doubtful = probabilities > 0.2  # noqa: PLR2004
+    rest = (
+        np.log1p(content), content / total, expected[best], probabilities[order][best],
+        (probabilities * sizes * long).sum() / content, _mean(linked, sizes, kept), _mean(linked, sizes, doubtful),
+        kept.mean(), np.log1p(sizes[kept].sum()), np.log1p(sizes[long & kept].sum()), _mean(words, sizes, kept),
+        np.abs(np.diff(kept.astype(np.int8))).sum() / len(kept),
+    )  # fmt: skip
+    above = np.cumsum((spread * np.arange(len(spread)))[::-1])[:5] / max(content, 1.0)
+    return np.concatenate([matrix[0, list(_PAGE)], spread / total, above, rest]).astype(np.float32)
+
+
+def _mean(values: Any, weights: Any, mask: Any) -> float:
+    return float(np.average(values[mask], weights=weights[mask])) if mask.any() else 0.0
+
+
+def level_tables(blocks: list[Block], probabilities: Probabilities) -> Probabilities:
+    """The rows of a data table stand or fall together: each gets their mean, weighted by words."""
+    out = probabilities.copy()
+    start = 0
+    while start < len(blocks):
+        end = start + 1
+        if blocks[start].kind == "row":
+            table = blocks[start].frame.parent
+            while end < len(blocks) and blocks[end].kind == "row" and blocks[end].frame.parent is table:
+                end += 1
+            words = np.array([b.words + 1 for b in blocks[start:end]])
+            out[start:end] = np.average(probabilities[start:end], weights=words)
+        start = end
+    return out
+
+
+def best_set(probabilities: Probabilities, words: Any) -> Mask:
+    """
+    The blocks with the best expected F1: with blocks in falling order of probability p and
+    sizes w, the prefix that maximises 2·Σpw / (Σw + Σ_all pw) (Lewis, 1995).
+    """
     keep = np.zeros(len(probabilities), dtype=np.bool_)
-    if not len(keep):
-        return keep
     order = np.argsort(-probabilities, kind="stable")
     sizes = np.maximum(words[order], 0.5)
     gain = np.cumsum(probabilities[order] * sizes)
-    recall = beta * beta
-    expected = (1 + recall) * gain / (np.cumsum(sizes) + recall * gain[-1] + 1e-9)
-    keep[order[: int(np.argmax(expected)) + 1]] = True
+    keep[order[: int(np.argmax(2 * gain / (np.cumsum(sizes) + gain[-1]))) + 1]] = True
     return keep

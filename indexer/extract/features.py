@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from indexer.extract import phrases
-from indexer.extract.blocks import Block, Frame
+from indexer.extract.blocks import KINDS, Block, Frame
 from indexer.extract.markup import Inside
 from indexer.extract.page import PageFacts
 
@@ -30,8 +30,8 @@ _SIGN = re.compile(r"[$€£¥₹₽₸₴]|руб|тг|тенге|USD|EUR|kr\b|
 _PHONE = re.compile(r"\+?(?:\d[\s().-]{0,2}){9,}")
 _DIGITS = {c: None for c in range(0x20, 0x3000) if not chr(c).isdigit()}
 _SHORT = 40  # words; what furniture says is shorter
-_KINDS = ("p", "h", "li", "pre", "table", "dt", "dd", "summary", "caption", "button", "option")
-_LONG = 20  # words; a paragraph
+LONG = 20  # words; a paragraph
+MANY_LINKS = 0.4  # share of words in links; more is navigation
 _LEVELS = 5  # ancestors looked at, each wider than the one before
 
 _OWN = (
@@ -52,7 +52,7 @@ FLAGS = tuple(Inside)
 
 NAMES: tuple[str, ...] = (
     *_OWN,
-    *(f"is_{k}" for k in _KINDS),
+    *(f"is_{k}" for k in KINDS),
     *(f"says_{k}" for k in phrases.NAMES),
     *(f"under_{k}" for k in phrases.NAMES),
     *_NEAR,
@@ -74,7 +74,7 @@ def describe(blocks: list[Block], frames: list[Frame], facts: PageFacts, hints: 
     says = [phrases.kinds_of(t) for t in tokens]
     columns = [
         _own(blocks, texts, tokens, words, linked, facts),
-        _flags([_KINDS.index(b.kind) for b in blocks], len(_KINDS)),
+        _flags([KINDS.index(b.kind) for b in blocks], len(KINDS)),
         _bits(says, len(phrases.NAMES)),
     ]
     heading = _headings(blocks)
@@ -171,7 +171,7 @@ def _near(blocks: list[Block], words: Any, linked: Any) -> Any:
     share = linked / np.maximum(words, 1)
     heads = np.array([b.kind == "h" for b in blocks], dtype=np.float64)
     parents = np.array([id(b.frame.parent) for b in blocks])
-    long = words * (words >= _LONG) * (share < 0.4)
+    long = words * (words >= LONG) * (share < MANY_LINKS)
     same = parents[1:] == parents[:-1] if len(blocks) > 1 else np.zeros(0)
     ones = np.ones(len(blocks))
     around = []
@@ -196,7 +196,7 @@ def _place(blocks: list[Block], words: Any, linked: Any, heading: list[int]) -> 
     before = np.cumsum(words) - words
     total = max(float(words.sum()), 1.0)
     first_h1 = next((k for k, b in enumerate(blocks) if b.kind == "h" and b.level == 1), -1)
-    long = np.flatnonzero((words >= _LONG) & (linked / np.maximum(words, 1) < 0.4))
+    long = np.flatnonzero((words >= LONG) & (linked / np.maximum(words, 1) < MANY_LINKS))
     head = np.array(heading)
     levels = np.array([b.level if b.kind == "h" else 0 for b in blocks])
     gap_before, gap_after = np.full(n, 200.0), np.full(n, 200.0)
@@ -221,13 +221,13 @@ def _place(blocks: list[Block], words: Any, linked: Any, heading: list[int]) -> 
 
 def _page(blocks: list[Block], words: Any, linked: Any) -> Any:
     total = max(float(words.sum()), 1.0)
-    inside = np.array([int(b.frame.inside) for b in blocks])
-    long = words * (words >= _LONG) * (linked / np.maximum(words, 1) < 0.4)
+    inside = np.array([b.frame.inside for b in blocks])
+    long = words * (words >= LONG) * (linked / np.maximum(words, 1) < MANY_LINKS)
     return np.array([
         np.log1p(total), np.log1p(len(blocks)), linked.sum() / total, long.sum() / total,
         sum(b.kind == "h" for b in blocks) / len(blocks),
         sum(b.words < 12 and _has_money(b.text) for b in blocks) / len(blocks),  # noqa: PLR2004
-        words[(inside & Inside.MAIN) != 0].sum() / total, words[(inside & Inside.ARTICLE) != 0].sum() / total,
+        words[(inside & Inside.MAIN.value) != 0].sum() / total, words[(inside & Inside.ARTICLE.value) != 0].sum() / total,
     ])  # fmt: skip
 
 
@@ -235,7 +235,7 @@ def _frames(
     blocks: list[Block], frames: list[Frame], words: Any, linked: Any, hints: dict[str, float]
 ) -> list[Any]:
     index = {id(f): k for k, f in enumerate(frames)}
-    parent = [index[id(f.parent)] if f.parent else -1 for f in frames]
+    parent = [index[id(f.parent)] if f.parent is not None else -1 for f in frames]
     first = np.array([f.first for f in frames])
     last = np.maximum(np.array([f.last for f in frames]), first)
     own = np.array([index[id(b.frame)] for b in blocks])
@@ -244,7 +244,7 @@ def _frames(
     sums = {
         "words": words,
         "linked": linked,
-        "long": words * (words >= _LONG) * (share < 0.4),
+        "long": words * (words >= LONG) * (share < MANY_LINKS),
         "heads": np.array([b.kind == "h" for b in blocks], dtype=np.float64),
         "money": np.array([b.words < 12 and _has_money(b.text) for b in blocks], dtype=float),  # noqa: PLR2004
     }
@@ -272,7 +272,7 @@ def _frames(
         chain["depth"][own], chain["sum"][own], chain["min"][own], chain["max"][own], inner,
         chain["repeats_max"][own], np.full(len(blocks), min(articles, 30)),
     ])  # fmt: skip
-    flags = np.array([int(b.frame.inside) for b in blocks], dtype=np.int64)[:, None]
+    flags = np.array([b.frame.inside for b in blocks], dtype=np.int64)[:, None]
     columns = [general, (flags & np.array([int(f) for f in FLAGS])) != 0]
     at = own
     for _ in range(_LEVELS):

@@ -13,24 +13,20 @@ from selectolax.lexbor import LexborNode
 
 from indexer.extract.markup import SKIPPED
 
-SEEN, CLOSED, GONE = "", "closed", "gone"
+SEEN, FADED, CLOSED, GONE = "", "faded", "closed", "gone"
 
-_STYLE = re.compile(
-    r"(?P<closed>display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?:\.0+)?\s*(?:;|!|$)"
-    r"|(?:^|;)\s*(?:max-)?height\s*:\s*0(?:px)?\s*(?:;|!|$))"
-    r"|(?P<gone>font-size\s*:\s*0(?:\.0+)?(?:px|em|rem|pt|%)?\s*(?:;|!|$)"
-    r"|(?:^|;)\s*color\s*:\s*transparent"
-    r"|(?:left|top|right|text-indent|margin-left)\s*:\s*-\d{4,}(?:px|em)?"
-    r"|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]+[01](?:px)?)",
-    re.IGNORECASE,
-)
-_COLOUR = re.compile(
-    r"(?:^|;)\s*(color|background(?:-color)?)\s*:\s*(#[0-9a-f]{3,8}|[a-z]+|rgb\([^)]*\))", re.IGNORECASE
-)
-_SCREEN_READER = re.compile(
-    r"(?:^|[\s_-])(?:sr-only|sr_only|sronly|screen-?reader(?:-only|-text)?|visually-?hidden|visuallyhidden|offscreen"
-    r"|a11y-hidden|assistive-text|u-hidden-visually)(?:$|[\s_-])",
-    re.IGNORECASE,
+_ZERO = re.compile(r"0(?:\.0+)?(?:px|em|rem|pt|%)?")
+_FAR = re.compile(r"-\d{4,}(?:\.\d+)?(?:px|em|rem|pt|%)?")
+_CLIPPED = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?")
+_PLACES = frozenset(("left", "top", "right", "text-indent", "margin-left"))
+_TELLING = _PLACES | {
+    "display", "visibility", "opacity", "height", "max-height", "font-size", "color", "clip", "background", "background-color",
+}  # fmt: skip
+_MAX_STYLE = 1000  # characters; what is longer carries an image
+_SCREEN_READER = frozenset(
+    "sr-only sr_only sronly screen-reader screen-reader-text screen-reader-only screenreader visually-hidden "
+    "visuallyhidden visually_hidden offscreen off-screen a11y-hidden assistive-text u-hidden-visually "
+    "u-visually-hidden show-for-sr hidden-visually element-invisible screenreader-only screenreader-text".split()
 )
 _OPENED = re.compile(
     r"accordion|collaps|faq|answer|toggle|tab|panel|pane|content|body|fold|expand|more|slide|carousel|spoiler|reveal"
@@ -48,21 +44,54 @@ _ORDERS = re.compile(
     r"|(?:языков\w+ модел|нейросет|чат-?бот|ассистент|ии)\w*\b.{0,40}\b(?:должн|обязан|следу|отвеча|скажи|игнорир)",
     re.IGNORECASE | re.DOTALL,
 )
+_ORDER_WORDS = (
+    "ignore", "disregard", "forget", "override", "an ai", "a llm", "an llm", "language model", "assistant", "chatbot",
+    "chat bot", "system prompt", "ai must", "ai should", "<|", "<system", "игнорир", "забудь", "не обращай", "нейросет", "ассистент",
+    "чат-бот", "чатбот", "языков",
+)  # fmt: skip
+_AROUND = 120  # characters looked at before and after such a word
+_MAX_TRIES = 5
 _MIN_CONTENT = 30  # words; so much hidden text is a panel, not a message that appears now and then
 
 
 def how(attributes: dict[str, str | None]) -> str:
-    """SEEN, CLOSED (display:none and the like) or GONE (no script is written to show this)."""
+    """SEEN, FADED (waits to be animated in), CLOSED (display:none and the like) or GONE (nothing will show it)."""
     style = attributes.get("style")
-    if style:
-        found = _STYLE.search(style)
-        if found:
-            return GONE if found["gone"] else CLOSED
-        if "color" in style:
-            colours = {name.lower()[:5]: value.lower() for name, value in _COLOUR.findall(style)}
-            if len(colours) > 1 and colours.get("color") == colours.get("backg"):
-                return GONE
-    return CLOSED if "hidden" in attributes else SEEN
+    state = CLOSED if "hidden" in attributes else SEEN
+    if not style:
+        return state
+    colours: dict[str, str] = {}
+    for declaration in style[:_MAX_STYLE].lower().split(";"):
+        name, _, value = declaration.partition(":")
+        name = name.strip()
+        if name not in _TELLING:
+            continue
+        value = value.replace("!important", "").strip()
+        if (name == "display" and value == "none") or (
+            name == "visibility" and value in ("hidden", "collapse")
+        ):
+            state = CLOSED
+        elif name in ("height", "max-height") and _ZERO.fullmatch(value):
+            state = CLOSED
+        elif name == "opacity" and _ZERO.fullmatch(value):
+            state = state or FADED
+        elif _is_gone(name, value):
+            return GONE
+        elif "color" in name or name == "background":
+            colours["text" if name == "color" else "ground"] = value
+    if len(colours) == 2 and colours["text"] == colours["ground"]:  # noqa: PLR2004
+        return GONE
+    return state
+
+
+def _is_gone(name: str, value: str) -> bool:
+    if name == "font-size":
+        return _ZERO.fullmatch(value) is not None
+    if name == "color":
+        return value == "transparent"
+    if name == "clip":
+        return _CLIPPED.match(value) is not None
+    return name in _PLACES and _FAR.fullmatch(value) is not None
 
 
 def openable(
@@ -108,9 +137,18 @@ def readable(node: LexborNode) -> str:
 
 def for_screen_readers(names: str) -> bool:
     """Whether class names say that only screen readers speak this."""
-    return _SCREEN_READER.search(names) is not None
+    return not _SCREEN_READER.isdisjoint(names.lower().split())
 
 
 def addresses_model(text: str) -> bool:
     """Whether *text* gives orders to a language model."""
-    return _ORDERS.search(text) is not None
+    low = text.lower()
+    for word in _ORDER_WORDS:
+        at = low.find(word)
+        for _ in range(_MAX_TRIES):
+            if at < 0:
+                break
+            if _ORDERS.search(low[max(0, at - _AROUND) : at + _AROUND]):
+                return True
+            at = low.find(word, at + 1)
+    return False

@@ -12,7 +12,7 @@ _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _ROW_BLOCKS = 4
 _ROW_WORDS = 24
-_REPEATED = 8  # words; a longer block said twice is a second rendering of the same
+_REPEATED = 4  # words; a block of so many said twice is a second rendering of the same
 _DEFINITION = 40  # words; a longer definition gets its own lines
 
 
@@ -34,8 +34,8 @@ def render(blocks: Sequence[Block]) -> str:
             line = "#" * min(heading + 1, 6) + " " + block.text
         elif block.kind == "pre":
             line = _fenced(block.text)
-        elif block.kind == "table":
-            line = _table(block)
+        elif block.kind == "row":
+            taken, line = _table(blocks, k)
         elif block.kind == "dt":
             taken, line, listed = _definition(blocks, k)
         elif block.kind == "option":
@@ -68,7 +68,7 @@ def render(blocks: Sequence[Block]) -> str:
 def _without_copies(blocks: Sequence[Block]) -> Iterator[Block]:
     seen: set[str] = set()
     for block in blocks:
-        if block.words >= _REPEATED and block.kind != "h":
+        if block.words >= _REPEATED and block.kind not in ("row", "pre", "dt", "dd"):
             if block.text in seen:
                 continue
             seen.add(block.text)
@@ -84,7 +84,7 @@ def _item(block: Block) -> Frame | None:
 
 def _carded_items(blocks: Sequence[Block]) -> set[int]:
     """List items that are cards with a heading of their own: their lines are no list."""
-    return {id(_item(b)) for b in blocks if b.kind in ("h", "table", "pre")} - {id(None)}
+    return {id(_item(b)) for b in blocks if b.kind in ("h", "row", "pre")} - {id(None)}
 
 
 def _row(blocks: Sequence[Block], k: int) -> int:
@@ -102,23 +102,15 @@ def _row(blocks: Sequence[Block], k: int) -> int:
     ):
         return 1
     size = frame.last - frame.first
-    cells = [b for b in blocks[k : k + size] if _within(b, frame)]
+    cells = [b for b in blocks[k : k + size] if frame.holds(b)]
     if len(cells) < 2 or any(b.kind not in ("p", "li") or "\n" in b.text for b in cells):  # noqa: PLR2004
         return 1
     if any(b.kind == "li" for b in cells[1:]) or sum(b.words for b in cells) > _ROW_WORDS:
         return 1
     last = cells[-1].text
-    named = _LETTER.search(cells[0].text) and len(_DIGIT.findall(last)) * 3 >= len(last.replace(" ", ""))
+    digits = len(_DIGIT.findall(last))
+    named = _LETTER.search(cells[0].text) and digits > 1 and digits * 3 >= len(last.replace(" ", ""))
     return len(cells) if named and all(b.words <= _ROW_WORDS // 2 for b in cells) else 1
-
-
-def _within(block: Block, frame: Frame) -> bool:
-    up: Frame | None = block.frame
-    while up is not None and up.depth >= frame.depth:
-        if up is frame:
-            return True
-        up = up.parent
-    return False
 
 
 def _joined(blocks: Sequence[Block], k: int, count: int) -> str:
@@ -159,11 +151,18 @@ def _fenced(code: str) -> str:
     return f"{fence}\n{code}\n{fence}"
 
 
-def _table(block: Block) -> str:
-    rows = [[cell.replace("|", "\\|") for cell in row] for row in block.rows or []]
-    if len(rows) == 1 or (rows and len(rows[0]) == 1):
-        return "\n".join(_plain(" — ".join(filter(None, row))) for row in rows)
-    heads = max(block.header, 1)
+def _table(blocks: Sequence[Block], k: int) -> tuple[int, str]:
+    """(rows taken, a markdown table); the first row heads it if none says that it does."""
+    end = k
+    while (
+        end < len(blocks) and blocks[end].kind == "row" and blocks[end].frame.parent is blocks[k].frame.parent
+    ):
+        end += 1
+    group = blocks[k:end]
+    rows = [[cell.replace("|", "\\|") for cell in b.cells] for b in group]
+    if len(rows) == 1 or len(rows[0]) == 1:
+        return len(rows), "\n".join(_plain(" — ".join(filter(None, row))) for row in rows)
+    heads = max(sum(1 for b in group if b.level), 1)
     header = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows[:heads], strict=True)]
     lines = [header, ["---"] * len(header), *rows[heads:]]
-    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
+    return len(rows), "\n".join("| " + " | ".join(row) + " |" for row in lines)

@@ -24,6 +24,7 @@ HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 # One line each, whatever block elements stand inside.
 LEAVES = frozenset((*HEADINGS, "summary", "caption", "legend", "dt", "button", "option"))
 
+VERBATIM = frozenset(("pre", "listing", "xmp", "plaintext"))
 LISTS = frozenset(("ul", "ol", "menu", "dir"))
 
 
@@ -55,41 +56,42 @@ class Inside(IntFlag):
     ITEM = 4194304
 
 
-BY_TAG = {
-    "main": Inside.MAIN,
-    "article": Inside.ARTICLE,
-    "nav": Inside.NAV,
-    "header": Inside.HEADER,
-    "footer": Inside.FOOTER,
-    "aside": Inside.ASIDE,
-    "form": Inside.FORM,
-    "dialog": Inside.DIALOG,
-    "button": Inside.BUTTON,
-    "ul": Inside.LIST,
-    "ol": Inside.LIST,
-    "table": Inside.TABLE,
-    "dl": Inside.DL,
-    "details": Inside.DETAILS,
-    "blockquote": Inside.QUOTE,
-    "figure": Inside.FIGURE,
-    "noscript": Inside.NOSCRIPT,
-    "select": Inside.SELECT,
-    "section": Inside.SECTION,
-    "address": Inside.ADDRESS,
-    "li": Inside.ITEM,
+# Plain integers: the walk combines them for every element.
+BY_TAG: dict[str, int] = {
+    "main": Inside.MAIN.value,
+    "article": Inside.ARTICLE.value,
+    "nav": Inside.NAV.value,
+    "header": Inside.HEADER.value,
+    "footer": Inside.FOOTER.value,
+    "aside": Inside.ASIDE.value,
+    "form": Inside.FORM.value,
+    "dialog": Inside.DIALOG.value,
+    "button": Inside.BUTTON.value,
+    "ul": Inside.LIST.value,
+    "ol": Inside.LIST.value,
+    "table": Inside.TABLE.value,
+    "dl": Inside.DL.value,
+    "details": Inside.DETAILS.value,
+    "blockquote": Inside.QUOTE.value,
+    "figure": Inside.FIGURE.value,
+    "noscript": Inside.NOSCRIPT.value,
+    "select": Inside.SELECT.value,
+    "section": Inside.SECTION.value,
+    "address": Inside.ADDRESS.value,
+    "li": Inside.ITEM.value,
 }
 
-BY_ROLE = {
-    "main": Inside.MAIN,
-    "article": Inside.ARTICLE,
-    "navigation": Inside.NAV,
-    "menu": Inside.NAV,
-    "menubar": Inside.NAV,
-    "banner": Inside.HEADER,
-    "contentinfo": Inside.FOOTER,
-    "complementary": Inside.ASIDE,
-    "search": Inside.FORM,
-    "dialog": Inside.DIALOG,
-    "alertdialog": Inside.DIALOG,
-    "button": Inside.BUTTON,
+BY_ROLE: dict[str, int] = {
+    "main": Inside.MAIN.value,
+    "article": Inside.ARTICLE.value,
+    "navigation": Inside.NAV.value,
+    "menu": Inside.NAV.value,
+    "menubar": Inside.NAV.value,
+    "banner": Inside.HEADER.value,
+    "contentinfo": Inside.FOOTER.value,
+    "complementary": Inside.ASIDE.value,
+    "search": Inside.FORM.value,
+    "dialog": Inside.DIALOG.value,
+    "alertdialog": Inside.DIALOG.value,
+    "button": Inside.BUTTON.value,
 }

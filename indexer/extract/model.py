@@ -1,8 +1,8 @@
 """
-The learnt judge of blocks: an ensemble of oblivious trees, kept as readable JSON beside this file.
+The learnt judges: ensembles of oblivious trees, kept as readable JSON beside this file.
 
-Every level of an oblivious tree asks one question of all blocks (`feature > border`); the
-answers, as bits, name the leaf. So a whole page is judged with four array operations
+Every level of an oblivious tree asks one question of all rows (`feature > border`); the
+answers, as bits, name the leaf. So a whole page is judged with a few array operations
 (Prokhorenkova et al., CatBoost, 2018). `scripts/train_extract.py` makes the file.
 """
 
@@ -19,28 +19,29 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_ROWS = 2048  # blocks judged at a time: bounds memory
+_ROWS = 1024  # judged at a time: bounds memory
 
 
 class Ensemble(Struct, frozen=True, kw_only=True):
     """
-    `features`, `borders`: depth per tree, all trees in a row. `leaves`: 2**depth per tree,
-    log-odds. `names`: the columns it was trained on.
+    `names`: the columns it was trained on. `features`, `borders`: one per level, all trees
+    in a row. `leaves`: 2**depth × outputs per tree. `bias`: one per output.
     """
 
     names: tuple[str, ...]
     depth: int
-    bias: float
+    bias: tuple[float, ...]
     features: tuple[int, ...]
     borders: tuple[float, ...]
     leaves: tuple[float, ...]
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """The file: `hints` maps words of class names to log-odds of standing on content."""
+    """The file. `hints` maps words of class names to log-odds of standing on content."""
 
     hints: dict[str, float]
     blocks: Ensemble
+    bars: Ensemble
 
 
 class Judge:
@@ -48,30 +49,38 @@ class Judge:
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.names = ensemble.names
-        self._depth = ensemble.depth
-        self._bias = ensemble.bias
+        depth = ensemble.depth
+        trees = len(ensemble.features) // depth
+        self._bias = np.array(ensemble.bias)
+        self._shape = (trees, depth)
         self._features = np.array(ensemble.features, dtype=np.intp)
         self._borders = np.array(ensemble.borders, dtype=np.float32)
-        self._leaves = np.array(ensemble.leaves, dtype=np.float32)
-        self._trees = len(ensemble.features) // ensemble.depth
-        self._powers = (1 << np.arange(ensemble.depth)).astype(np.int32)
-        self._starts = np.arange(self._trees, dtype=np.int32) << ensemble.depth
+        self._leaves = np.array(ensemble.leaves, dtype=np.float32).reshape(trees << depth, len(self._bias))
+        self._powers = (1 << np.arange(depth)).astype(np.int32)
+        self._starts = np.arange(trees, dtype=np.int32) << depth
 
-    def probabilities(self, matrix: NDArray[np.float32]) -> NDArray[np.float64]:
-        """For each row of *matrix* (blocks, features) the share of its words that is content, 0 to 1."""
-        parts = [self._odds(matrix[k : k + _ROWS]) for k in range(0, len(matrix), _ROWS)]
-        odds: Any = np.concatenate(parts) if parts else np.zeros(0)
-        return 1.0 / (1.0 + np.exp(-odds))  # type: ignore[no-any-return]
+    def scores(self, matrix: NDArray[np.float32]) -> Any:
+        """One row of outputs for each row of *matrix* (rows, features)."""
+        parts = [self._part(matrix[k : k + _ROWS]) for k in range(0, len(matrix), _ROWS)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(self._bias)))
 
-    def _odds(self, matrix: NDArray[np.float32]) -> Any:
+    def _part(self, matrix: NDArray[np.float32]) -> Any:
         answers = matrix[:, self._features] > self._borders
-        leaf = answers.reshape(len(matrix), self._trees, self._depth) @ self._powers + self._starts
+        leaf = answers.reshape(len(matrix), *self._shape) @ self._powers + self._starts
         return self._leaves[leaf].sum(axis=1, dtype=np.float64) + self._bias
 
 
+class Judges:
+    """All that the file holds, ready for use."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.hints = weights.hints
+        self.blocks = Judge(weights.blocks)
+        self.bars = Judge(weights.bars)
+
+
 @lru_cache(maxsize=1)
-def load() -> tuple[Judge, dict[str, float]]:
-    """The judge and the hints of this version."""
+def load() -> Judges:
+    """The judges of this version."""
     raw = (files("indexer.extract") / "weights.json").read_bytes()
-    weights = msgspec.json.decode(raw, type=Weights)
-    return Judge(weights.blocks), weights.hints
+    return Judges(msgspec.json.decode(raw, type=Weights))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
 
-_TYPE = re.compile(r'"@type"\s*:\s*(?:\[\s*)?"(?:https?://schema\.org/)?(\w+)"')
 _ITEMTYPE = re.compile(r"schema\.org/(\w+)")
 _TOKEN = re.compile(r"[^\W_]+")
 _GROUPS: dict[str, frozenset[str]] = {
@@ -43,20 +43,19 @@ _SOFTWARES = "wordpress shopify woocommerce discourse vbulletin xenforo phpbb dr
 
 
 class PageFacts:
-    """Facts of one page. `numbers()` pairs with `NUMBERS`."""
+    """Facts of one page; `declared`: schema.org types of its JSON-LD. `numbers()` pairs with `NUMBERS`."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = (
-        *(f"type_{k}" for k in _GROUPS), "types", "og_article", "og_product", "og_website", "has_h1", "mains", "forms",
-        *(f"path_{k}" for k in _PATHS), "path_depth", "path_length", "path_digits", "path_root", "query",
-        "title_length", "paragraphs", "paths_html",
+        *(f"type_{k}" for k in _GROUPS), "og_article", "og_product", "og_website", "has_h1", "mains", "forms",
+        *(f"path_{k}" for k in _PATHS), "path_depth", "path_root", "query", "path_html",
         *(f"by_{k}" for k in _SOFTWARES),
     )  # fmt: skip
 
-    def __init__(self, tree: LexborHTMLParser, html: str, url: str) -> None:
+    def __init__(self, tree: LexborHTMLParser, declared: Iterable[str], url: str) -> None:
         self.url = url
         self.title = ""
         self.meta: dict[str, str] = {}
-        self.types = frozenset(_TYPE.findall(html)) | frozenset(_itemtypes(tree))
+        self.types = frozenset(declared) | frozenset(_itemtypes(tree))
         self._tree = tree
         head = tree.head
         if head is not None:
@@ -73,6 +72,10 @@ class PageFacts:
         )
         self.description_words = frozenset(_TOKEN.findall(description.lower()))
 
+    def declares_article(self) -> bool:
+        """Whether the page calls itself an article, for social networks or search engines."""
+        return "article" in self.meta.get("og:type", "").lower() or bool(self.types & _GROUPS["article"])
+
     def numbers(self) -> list[float]:
         """The page-wide features."""
         parts = urlsplit_safe(self.url)
@@ -83,13 +86,12 @@ class PageFacts:
         generator = " ".join(m.lower() for m in _SOFTWARE.findall(self.meta.get("generator", "")))
         low = path.lower()
         return [
-            *(float(bool(self.types & group)) for group in _GROUPS.values()), float(min(len(self.types), 20)),
+            *(float(bool(self.types & group)) for group in _GROUPS.values()),
             float("article" in kind), float("product" in kind), float("website" in kind),
             float(count("h1") > 0), float(min(count("main"), 3)), float(min(count("form"), 10)),
             *(float(pattern.search(low) is not None) for pattern in _PATHS.values()),
-            float(min(path.strip("/").count("/"), 8)), float(min(len(path), 200)),
-            float(min(sum(c.isdigit() for c in path), 20)), float(path in ("", "/")), float(bool(query)),
-            float(min(len(self.title), 200)), float(min(count("p"), 200)), float(low.endswith((".html", ".htm", ".php"))),
+            float(min(path.strip("/").count("/"), 8)), float(path in ("", "/")), float(bool(query)),
+            float(low.endswith((".html", ".htm", ".php"))),
             *(float(name in generator) for name in _SOFTWARES),
         ]  # fmt: skip
 

@@ -7,38 +7,37 @@ facts and what is hidden beside it.
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
-from indexer.extract import classify, hidden, markdown, metadata, site, structured
-from indexer.extract.blocks import Block, Walk
+from indexer.extract import classify, hidden, markdown, metadata, second, site, structured
+from indexer.extract.blocks import Block
 from indexer.extract.page import PageFacts
 from indexer.extract.text import smuggled
+from indexer.extract.walk import Walk
 
 _MAX_HIDDEN = 40
 _MAX_HIDDEN_LENGTH = 500
-_RECALL = 1.15
-_PRECISION = 1.0
 
 
 def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
     """Extract *html*, found at *url*. Never raises for what stands in the document."""
-    raw = html.replace("\x00", "").encode("utf-8", "replace")
+    raw = encode(html)
     tree = LexborHTMLParser(raw)
-    facts = PageFacts(tree, html, url)
+    found = structured.objects(tree)
+    facts = PageFacts(tree, structured.types_of(found), url)
     walk = Walk()
     body = tree.body
     if body is not None:
         walk.run(body)
-    keep = select(walk, facts, favor_recall=favor_recall)
+    verdict = classify.judge(walk.blocks, walk.frames, facts, favor_recall=favor_recall)
+    keep, judge = verdict.keep, "blocks"
+    if walk.blocks and second.is_doubtful(walk.blocks, verdict.probabilities, keep, facts, html):
+        keep, judge = second.confirm(walk.blocks, verdict.probabilities, keep, html), "blocks+trafilatura"
     kept = [b for b, k in zip(walk.blocks, keep, strict=True) if k]
     left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k]
     text = markdown.render(kept)
     language = metadata.language(tree, facts, text)
-    found = structured.objects(tree)
     told = structured.Facts(found, text, language)
     if told.page:
         text = "\n\n".join(filter(None, [text, *told.page]))
@@ -52,7 +51,7 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
         published=published,
         modified=modified,
         canonical=metadata.canonical(tree, url),
-        extractor="blocks",
+        extractor=judge,
         alternates=metadata.alternates(tree, url),
         site="\n".join(dict.fromkeys([*lines, *told.site])),
         hidden=_hidden(walk.unseen, raw),
@@ -60,14 +59,9 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
     )
 
 
-def select(walk: Walk, facts: PageFacts, *, favor_recall: bool) -> Any:
-    """Which blocks are the page's own text: a mask."""
-    blocks = walk.blocks
-    if not blocks:
-        return np.zeros(0, dtype=np.bool_)
-    words = np.array([b.words for b in blocks], dtype=np.float64)
-    probabilities = classify.judge(blocks, walk.frames, facts)
-    return classify.best_set(probabilities, words, beta=_RECALL if favor_recall else _PRECISION)
+def encode(html: str) -> bytes:
+    """UTF-8 for the parser; what it cannot hold is replaced."""
+    return html.replace("\x00", "").encode("utf-8", "replace")
 
 
 def _hidden(unseen: list[str], raw: bytes) -> tuple[str, ...]:

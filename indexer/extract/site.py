@@ -31,6 +31,7 @@ _STREET = re.compile(
     r"|\b(?:ул|улица|пр|просп|проспект|пер|переулок|бульвар|б-р|шоссе|наб|набережная|площадь|пл|мкр|микрорайон|дом|көшесі|даңғылы)\b[.,]? ?[\w«\"-]",
     re.IGNORECASE,
 )
+_HINT = re.compile(r"[\d@]|ул|пр|пер|бул|наб|пл|мкр|көш|даң|дом", re.IGNORECASE)
 _MAX_LINES = 60
 _MAX_WORDS = 60
 
@@ -66,6 +67,8 @@ def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[
 
 
 def _contact(text: str) -> bool:
+    if _HINT.search(text) is None:
+        return False
     if _EMAIL.search(text) or _HOURS.search(text) or _STREET.search(text):
         return True
     return any(7 <= sum(c.isdigit() for c in m.group()) <= 15 for m in _PHONE.finditer(text))  # noqa: PLR2004

@@ -10,10 +10,9 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborHTMLParser
 
 from indexer.extract.text import squeeze, visible
 
@@ -99,6 +98,11 @@ def kinds(item: dict[str, Any]) -> frozenset[str]:
     declared = item.get("@type")
     names = declared if isinstance(declared, list) else [declared]
     return frozenset(str(n).rpartition("/")[2] for n in names if n)
+
+
+def types_of(found: list[dict[str, Any]]) -> set[str]:
+    """All types that the objects declare."""
+    return {name for item in found for name in kinds(item)}
 
 
 class Facts:
@@ -247,16 +251,3 @@ def _hours(item: dict[str, Any]) -> str:
             )
             lines.append(f"{names} {_text(spec.get('opens'))}–{_text(spec.get('closes'))}".strip())
     return "; ".join(dict.fromkeys(lines)) or _text(item.get("openingHours"))
-
-
-def iterate_strings(found: list[dict[str, Any]], key: str) -> Iterator[str]:
-    """The values of *key* in all objects, as text."""
-    for item in found:
-        value = _text(item.get(key))
-        if value:
-            yield value
-
-
-def attribute(node: LexborNode, name: str) -> str:
-    """An attribute's value, empty if absent."""
-    return node.attributes.get(name) or ""

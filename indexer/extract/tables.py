@@ -118,38 +118,47 @@ def _span(cell: LexborNode, name: str) -> int:
     return min(int(value), _MAX_SPAN) if value.isascii() and value.isdigit() and value != "0" else 1
 
 
-def to_grid(rows: list[list[LexborNode]]) -> tuple[list[list[str]], int, int]:
+class Line:
+    """A table row: texts by column, whether it heads the table, its class names, characters in links."""
+
+    __slots__ = ("cells", "header", "linked", "names")
+
+    def __init__(self, cells: list[str], *, header: bool, names: str, linked: int) -> None:
+        self.cells = cells
+        self.header = header
+        self.names = names
+        self.linked = linked
+
+
+def to_lines(rows: list[list[LexborNode]]) -> list[Line]:
     """
-    The texts of a data table: (rows of equal length, header rows, characters in links).
+    The rows of a data table, all of one length.
 
     A cell over several rows is repeated in each, since every row is read alone; a cell
     over several columns is written once, with empty cells after it.
     """
-    grid: list[list[str]] = []
+    lines: list[Line] = []
     carried: dict[int, tuple[str, int]] = {}  # column → (text, rows left)
-    linked = header = 0
+    heading = True
     for row in rows:
-        line: list[str] = []
-        only_heads = all(cell.tag == "th" for cell in row)
+        cells: list[str] = []
+        linked = 0
         for cell in row:
-            _carry(line, carried)
+            _carry(cells, carried)
             text, inside = cell_text(cell)
             linked += inside
             down = _span(cell, "rowspan")
-            across = min(_span(cell, "colspan"), _MAX_COLUMNS)
-            for k in range(across):
-                shown = text if k == 0 else ""
+            for k in range(min(_span(cell, "colspan"), _MAX_COLUMNS)):
+                shown = "" if k else text
                 if down > 1:
-                    carried[len(line)] = (shown, down - 1)
-                line.append(shown)
-        _carry(line, carried)
-        header += only_heads and len(grid) == header
-        grid.append(line)
-    width = max(map(len, grid), default=0)
-    for line in grid:
-        line.extend([""] * (width - len(line)))
-    grid, header = _without_empty(grid, header)
-    return grid, header, linked
+                    carried[len(cells)] = (shown, down - 1)
+                cells.append(shown)
+        _carry(cells, carried)
+        parent = row[0].parent
+        names = (parent.attributes.get("class") or "") if parent is not None else ""
+        heading = heading and all(cell.tag == "th" for cell in row)
+        lines.append(Line(cells, header=heading, names=names, linked=linked))
+    return _without_empty(lines)
 
 
 def _carry(line: list[str], carried: dict[int, tuple[str, int]]) -> None:
@@ -164,12 +173,13 @@ def _carry(line: list[str], carried: dict[int, tuple[str, int]]) -> None:
             del carried[column]
 
 
-def _without_empty(grid: list[list[str]], header: int) -> tuple[list[list[str]], int]:
+def _without_empty(lines: list[Line]) -> list[Line]:
     """Drop rows and columns without any text."""
-    used = [k for k in range(len(grid[0]) if grid else 0) if any(line[k] for line in grid)]
-    kept, heads = [], 0
-    for number, line in enumerate(grid):
-        if any(line):
-            kept.append([line[k] for k in used])
-            heads += number < header
-    return kept, heads
+    width = max((len(line.cells) for line in lines), default=0)
+    for line in lines:
+        line.cells.extend([""] * (width - len(line.cells)))
+    used = [k for k in range(width) if any(line.cells[k] for line in lines)]
+    kept = [line for line in lines if any(line.cells)]
+    for line in kept:
+        line.cells = [line.cells[k] for k in used]
+    return kept

@@ -1,0 +1,320 @@
+"""One walk over the parsed body makes its blocks. It keeps its own stack: nesting has no limit."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from indexer.extract import hidden, tables
+from indexer.extract.blocks import Block, Frame
+from indexer.extract.markup import BY_ROLE, BY_TAG, HEADINGS, INLINE, LEAVES, LISTS, SKIPPED, VERBATIM, Inside
+from indexer.extract.text import count_words, squeeze, visible
+
+Attributes = dict[str, str | None]
+
+_HIDDEN, _LINK, _ARIA_HIDDEN = Inside.HIDDEN.value, Inside.LINK.value, Inside.ARIA_HIDDEN.value
+_MAX_BLOCKS = 20_000
+_MAX_CONTACTS = 200
+_MAX_NAMES = 200  # characters of class names kept for a line
+_MAX_OPTIONS = 20  # a longer choice is a list of countries, not of sizes
+_NOSCRIPT_WORDS = 40  # less is "please enable JavaScript"
+_ITEM_STEPS = 4  # elements between a list item and its text
+_GUTTER = re.compile(
+    r"(?:^| )(?:lineno|linenos|linenums|gutter|line-numbers?|line-numbers-rows|rouge-gutter)(?: |$)"
+)
+_SORTING = re.compile(
+    r"sort|order|per.?page|limit|lang|locale|currency|country|region|state|month|year", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"(?:https?:)?//\S+|\S{120,}|data:\S+")
+_KIND_BY_TAG = {"dt": "dt", "dd": "dd", "summary": "summary", "caption": "caption", "figcaption": "caption",
+                "button": "button", "option": "option"}  # fmt: skip
+_CLOSED_BY = frozenset(("td", "th", "table", "ul", "ol", "section", "article"))
+
+
+class Walk:
+    """`blocks` and `frames` are the result; `unseen`: what CSS hides for good; `contacts`: tel: and mailto: targets."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.frames: list[Frame] = []
+        self.unseen: list[str] = []
+        self.contacts: list[str] = []
+        self._openers: frozenset[str] | None = None
+        self._frame = Frame("body", None, "", 0, 0)
+        self.frames.append(self._frame)
+        self._parts: list[str] = []  # of the line being read
+        self._linked: list[str] = []
+        self._links = 0
+        self._inner = ""
+        self._in_link = 0
+        self._in_pre = 0
+        self._leaf: Frame | None = None  # the element that makes one line of all it holds
+        self._counters: list[int] = []  # next numbers of the open lists, 0 if unordered
+        self._bulleted: set[int] = set()
+        self._named: dict[str, tuple[bool, bool]] = {}
+
+    def run(self, body: LexborNode) -> None:
+        """Read everything in *body*."""
+        self._body = body
+        opened: list[tuple[LexborNode, str, Frame]] = []
+        node: LexborNode | None = body.child
+        while node is not None and len(self.blocks) < _MAX_BLOCKS:
+            tag = node.tag or "-"
+            if tag == "-text":
+                self._text(node.text_content or "")
+            elif tag == "br":
+                self._parts.append("\n" if self._leaf is None else " ")
+            elif tag[0] != "-" and tag not in SKIPPED:
+                child = node.child
+                if (child is not None or tag == "hr") and self._enter(node, tag):
+                    opened.append((node, tag, self._frame))
+                    if child is not None:
+                        node = child
+                        continue
+                    self._leave(*opened.pop()[1:])
+            following = node.next
+            while following is None and opened:
+                node, tag, frame = opened.pop()
+                self._leave(tag, frame)
+                following = node.next
+            node = following
+        self._flush()
+        while opened:
+            self._leave(*opened.pop()[1:])
+        self.frames[0].last = len(self.blocks)
+
+    # -- texts
+
+    def _text(self, text: str) -> None:
+        if not text.isspace():
+            self._parts.append(text)
+            if self._in_link:
+                self._linked.append(text)
+        elif self._parts:
+            self._parts.append(text if self._in_pre else " ")
+
+    def _flush(self) -> None:
+        """End the line being read."""
+        parts = self._parts
+        if not parts:
+            return
+        raw = visible("".join(parts))
+        parts.clear()
+        linked, self._linked = self._linked, []
+        links, self._links = self._links, 0
+        inner, self._inner = self._inner, ""
+        if self._in_pre:
+            text = raw.strip("\n").rstrip()
+        elif "\n" in raw:
+            text = "\n".join(filter(None, (" ".join(line.split()) for line in raw.split("\n"))))
+        else:
+            text = squeeze(raw)
+        if not text or (not self._in_pre and _ADDRESS.fullmatch(text)):
+            return
+        block = self._block(text)
+        block.linked = count_words(" ".join(linked)) if linked else 0
+        block.links = links
+        block.inner = inner
+        self.blocks.append(block)
+
+    def _block(self, text: str) -> Block:
+        frame = own = self._leaf or self._frame
+        if self._in_pre:
+            return Block("pre", text, own)
+        for _ in range(_ITEM_STEPS):
+            tag = frame.tag
+            if tag in HEADINGS:
+                block = Block("h", squeeze(text), own)
+                block.level = HEADINGS[tag]
+                return block
+            if tag == "li":
+                return self._item(text, own, frame)
+            if tag in _KIND_BY_TAG:
+                return Block(_KIND_BY_TAG[tag], text, own)
+            if frame.parent is None or tag in _CLOSED_BY:
+                break
+            frame = frame.parent
+        return Block("p", text, own)
+
+    def _item(self, text: str, own: Frame, item: Frame) -> Block:
+        """A list item, or what follows its first line."""
+        block = Block("p" if id(item) in self._bulleted else "li", text, own)
+        if block.kind == "li":
+            self._bulleted.add(id(item))
+            block.number = self._counters[-1] if self._counters else 0
+        block.level = item.level
+        return block
+
+    # -- elements
+
+    def _enter(self, node: LexborNode, tag: str) -> bool:
+        """Whether to read inside. Opens a frame for what breaks the line."""
+        attributes = node.attributes
+        names = _names(attributes) if attributes else ""
+        if names and self._is_unread(names, tag):
+            return False
+        concealed = hidden.how(attributes) if attributes else hidden.SEEN
+        if concealed and not self._opens(node, attributes, names, concealed):
+            return False
+        if tag in INLINE:
+            return self._enter_inline(node, tag, attributes, names)
+        if tag == "noscript" and count_words(node.text(separator=" ")) < _NOSCRIPT_WORDS:
+            return False
+        if tag == "select" and _is_setting(node, attributes):
+            return False
+        inside = self._frame.inside | BY_TAG.get(tag, 0)
+        if concealed == hidden.CLOSED:
+            inside |= _HIDDEN
+        if self._in_link:
+            inside |= _LINK
+        if attributes:
+            role = attributes.get("role")
+            if role:
+                inside |= BY_ROLE.get(role, 0)
+            if attributes.get("aria-hidden") == "true":
+                inside |= _ARIA_HIDDEN
+            if tag == "button" and ("aria-expanded" in attributes or "aria-controls" in attributes):
+                tag = "summary"
+        if self._leaf is None:
+            self._flush()
+        elif self._parts:
+            self._parts.append(" ")
+        self._frame = frame = Frame(tag, self._frame, names, inside, len(self.blocks))
+        self.frames.append(frame)
+        return self._enter_special(node, tag, frame)
+
+    def _enter_special(self, node: LexborNode, tag: str, frame: Frame) -> bool:
+        if tag == "table" and not self._in_pre and self._leaf is None:
+            rows = tables.read_rows(node)
+            if tables.holds_data(node, rows):
+                self._table(rows, frame)
+                self._leave(tag, frame)
+                return False
+        elif tag in LISTS:
+            frame.level += 1
+            start = node.attributes.get("start") or "1"
+            self._counters.append(
+                0 if tag != "ol" else int(start) if re.fullmatch(r"\d{1,8}", start, re.ASCII) else 1
+            )
+        elif tag in VERBATIM:
+            self._in_pre += 1
+        if self._leaf is None and tag in LEAVES and not (tag in ("button", "summary") and _is_card(node)):
+            self._leaf = frame
+        return True
+
+    def _enter_inline(self, node: LexborNode, tag: str, attributes: Attributes, names: str) -> bool:
+        if names and len(self._inner) < _MAX_NAMES:
+            self._inner += " " + names
+        if self._parts and not self._in_pre and (names or tag == "a") and _is_apart(node, tag, names):
+            self._parts.append(" ")
+        if tag == "a":
+            self._in_link += 1
+            self._links += 1
+            target = attributes.get("href") or ""
+            if target[:4] in ("tel:", "mail") and len(self.contacts) < _MAX_CONTACTS:
+                self.contacts.append(target)
+        return True
+
+    def _is_unread(self, names: str, tag: str) -> bool:
+        """Whether names say: numbers of code lines, or (within a line) words for screen readers only."""
+        known = self._named.get(names)
+        if known is None:
+            known = self._named[names] = (_GUTTER.search(names) is not None, hidden.for_screen_readers(names))
+        return known[0] or (known[1] and tag in INLINE)
+
+    def _opens(self, node: LexborNode, attributes: Attributes, names: str, concealed: str) -> bool:
+        """Whether a hidden element is content that waits for a click; if not, its text is noted."""
+        if concealed == hidden.FADED:
+            if not hidden.addresses_model(node.text(separator=" ")):
+                return True
+        elif concealed == hidden.CLOSED:
+            if self._frame.inside & _HIDDEN:
+                return True
+            if self._openers is None:
+                self._openers = hidden.controlled(self._body)
+            if hidden.openable(node, attributes, names, self._openers):
+                return True
+        text = squeeze(visible(hidden.readable(node)))
+        if text:
+            self.unseen.append(text)
+        return False
+
+    def _leave(self, tag: str, frame: Frame) -> None:
+        if tag in INLINE:
+            if tag == "a":
+                self._in_link -= 1
+            return
+        if self._leaf is None or self._leaf is frame:
+            self._flush()
+        elif self._parts:
+            self._parts.append(" ")
+        if self._leaf is frame:
+            self._leaf = None
+        if tag in LISTS:
+            self._counters.pop()
+        elif tag == "li":
+            if self._counters and self._counters[-1]:
+                self._counters[-1] += 1
+        elif tag in VERBATIM:
+            self._in_pre -= 1
+        frame.last = len(self.blocks)
+        self._frame = frame.parent or frame
+
+    def _table(self, rows: list[list[LexborNode]], frame: Frame) -> None:
+        """One block a row; reader and judge take the rows of a frame together."""
+        for line in tables.to_lines(rows):
+            row = Frame("tr", frame, line.names, frame.inside, len(self.blocks))
+            self.frames.append(row)
+            block = Block("row", " ".join(filter(None, line.cells)), row)
+            block.cells = line.cells
+            block.level = int(line.header)
+            block.number = len(line.cells)
+            block.linked = min(block.words, round(block.words * line.linked / (len(block.text) or 1)))
+            self.blocks.append(block)
+            row.last = len(self.blocks)
+
+
+def _names(attributes: Attributes) -> str:
+    """Class, id and role in one string."""
+    found = attributes.get("class") or ""
+    identity = attributes.get("id")
+    if identity:
+        found = f"{found} #{identity}"
+    role = attributes.get("role")
+    return f"{found} @{role}" if role else found
+
+
+def _is_card(button: LexborNode) -> bool:
+    """Whether a button wraps a heading or paragraphs: then its lines are blocks of their own."""
+    return button.css_first("h1,h2,h3,h4,h5,h6,p,ul") is not None and button.css_first("p,ul") is not None
+
+
+def _is_setting(select: LexborNode, attributes: Attributes) -> bool:
+    """Whether a choice concerns the site (language, order of results), not what is offered."""
+    label = " ".join(filter(None, (attributes.get(k) for k in ("id", "name", "class", "aria-label"))))
+    return _SORTING.search(label) is not None or len(select.css("option")) > _MAX_OPTIONS
+
+
+def _is_apart(node: LexborNode, tag: str, names: str) -> bool:
+    """
+    Whether style sheets set an element of the line apart from the one that touches it.
+
+    Two links, or two elements with classes and no bare text beside them, are cells: name
+    and price, author and date. Formatting inside a word has no class, or text beside it.
+    """
+    before = node.prev
+    if before is None or before.tag not in INLINE:
+        return False
+    if tag == "a" and before.tag == "a":
+        return True
+    if not names or not before.attributes.get("class"):
+        return False
+    parent = node.parent
+    if parent is None or parent.tag in ("code", "pre", "kbd", "samp", "tt"):
+        return False
+    for beside in (before.prev, node.next):
+        if beside is not None and beside.tag == "-text" and not (beside.text_content or "").isspace():
+            return False
+    first = before.child
+    return not (first is not None and first.tag == "-text" and len((first.text_content or "").strip()) < 2)  # noqa: PLR2004
