@@ -182,4 +182,8 @@ def _status_text(facts: dict[str, Any]) -> str:
         f"  index        {facts['generation'] or 'none'} ({facts['points']} points, {facts['model'] or '-'})",
         f"  registered   {'yes, ' + facts['bot_url'] if facts['registered'] else 'no'}",
     ]
+    if facts["ignore_robots"]:
+        lines.append("  robots.txt   ignored (--ignore-robots)")
+    if facts["private"]:
+        lines.append(f"  credentials  {', '.join(facts['private'])}")
     return "\n".join(lines)

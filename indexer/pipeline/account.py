@@ -9,6 +9,7 @@ from indexer.artifacts import ChunkedPage, Page, Reason, State
 from indexer.pipeline.run import live_rows, stale
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Project, UrlRow
+from indexer.settings import Crawl
 
 _STATUS = {
     State.FETCHED: "indexed",
@@ -49,6 +50,12 @@ def _record(row: UrlRow, artifacts: Artifacts) -> dict[str, Any]:
     }
 
 
+def _private(crawl: Crawl) -> list[str]:
+    """What the project's credentials are referred to by: names, no values."""
+    names = [crawl.auth_env, *crawl.headers_env, crawl.cookies_file]
+    return [name for name in names if name]
+
+
 def status(wiring: Wiring, project: Project) -> dict[str, Any]:
     """Phases, counts, what is stale and why, what is live."""
     artifacts = wiring.artifacts(project)
@@ -82,4 +89,6 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
         "bot_url": project.bot_url,
         "registered": bool(project.registered) and project.registered.endswith(f" {project.generation}"),
         "sources": project.options.get("sources", {}),
+        "ignore_robots": wiring.settings.crawl.ignore_robots,
+        "private": _private(wiring.settings.crawl),
     }
