@@ -119,6 +119,11 @@ _AROUND = ["nav", "header", "footer", "aside"]
 
 class Kind(Struct, frozen=True):
     """What a body is: `html`, `text` or `markdown`; else `reason` says why it is no page."""
+_LOADING = re.compile(
+    r"(?:(?:please\s+wait|подождите|пожалуйста|идёт|идет|page|страниц\w*|the|app|\w{1,20})[\s,.…:!-]+){0,3}"
+    r"(?:loading|загрузка|загружается|загружаем|please\s+wait|подождите|жүктелуде|завантаження)[^.!?]{0,30}[\s.!…]*",
+    re.IGNORECASE,
+)
 
     name: str = ""
     reason: Reason = Reason.NONE
@@ -206,11 +211,18 @@ def look_at(tree: Any) -> Look:
 
 
 def is_shell(look: Look) -> str:
-    """Why a page must be rendered: an empty application root, a bare demand for JavaScript. Empty if not."""
+    """
+    Why a page must be rendered: an empty application root, a bare demand for JavaScript. Empty if not.
+
+    What stands around an empty root (a menu, a footer) does not make it a page.
+    """
+    empty = len(look.text) <= _BARE // 3 or len(look.around) <= _BARE
+    if look.scripts and look.root_empty and empty:
+        return "its application root is empty until scripts run"
     if len(look.around) > _BARE:
         return ""
-    if look.scripts and look.root_empty:
-        return "its application root is empty until scripts run"
+    if look.scripts and _LOADING.fullmatch(look.around):
+        return "it says that it is loading, and nothing else"
     if _NEEDS_SCRIPT.search(look.noscript) or _NEEDS_SCRIPT.search(look.around):
         return "it asks for JavaScript and says nothing else"
     return "it has no text but scripts" if look.scripts and not look.around else ""

@@ -32,6 +32,7 @@ from indexer.ports import Response
 
 NAME = "scrape"
 VERSION = 1
+RENDERED = "rendered"  # the note of a page that a browser filled
 _TITLE = 150
 _MAX_LINKS = 2000
 _OK = range(200, 300)
@@ -172,7 +173,7 @@ def _by_content(
         (Reason.NEEDS_RENDERING, is_shell(look)),
     ):
         if detail:
-            return State.SKIPPED, reason, detail
+            return State.SKIPPED, reason, f"{detail} (in a browser too)" if response.rendered else detail
     return None
 
 
@@ -211,7 +212,7 @@ def _extract(
         extractor=extracted.extractor,
         alternates=directives.alternates,
         links=links,
-        notes=extracted.notes,
+        notes=(*extracted.notes, RENDERED) if response.rendered else extracted.notes,
     )
     other = directives.canonical if directives.canonical != url else ""
     return Scraped(outcome=_page_outcome(response, page), page=page, links=links, canonical=other)

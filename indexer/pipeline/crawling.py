@@ -25,9 +25,10 @@ from indexer.phases.scrape import Reading
 from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.pipeline.journal import SECONDS, Journal
 from indexer.pipeline.reading import Readers
+from indexer.pipeline.rendering import Rendering
 from indexer.pipeline.seeds import Seeds
 from indexer.pipeline.visiting import PASSING, Visited, Visitor, kept, mirrored, takes_page
-from indexer.ports import Artifacts, Catalogue, Fetch, Response, UrlRow
+from indexer.ports import Artifacts, Catalogue, Fetch, Render, Response, UrlRow
 from indexer.settings import Settings
 
 log = logging.getLogger("indexer")
@@ -54,12 +55,13 @@ class ScrapeReport(Struct, kw_only=True):
 
 
 class Tools(Struct, frozen=True, kw_only=True):
-    """What a run works with. `pool`: reads responses; `None`: in this process."""
+    """What a run works with. `render`: fills shells. `pool`: reads responses; `None`: in this process."""
 
     settings: Settings
     catalogue: Catalogue
     artifacts: Artifacts
     fetch: Fetch
+    render: Render | None = None
     pool: Executor | None
     visit: int
     force: bool
@@ -92,7 +94,7 @@ class Crawling:
             robots=self.robots,
             artifacts=tools.artifacts,
             scope=seeds.scope,
-            readers=readers,
+            readers=Rendering(readers, tools.render, max_age_hours=settings.render.max_age_hours),
             follow=seeds.follow,
             force=tools.force,
             max_file=int(self.crawl.max_body_mb * 2**20),

@@ -140,6 +140,7 @@ class _Run:
         self.say_manners()
 
         async def scraping() -> Any:
+            render = self.wiring.render()
             fetch = self.wiring.fetch(self.request.sources)
             try:
                 return await scrape_all(
@@ -148,6 +149,7 @@ class _Run:
                     catalogue=self.catalogue,
                     artifacts=self.artifacts,
                     fetch=fetch,
+                    render=render,
                     pool=self.pool,
                     visit=visit,
                     only=self.request.only or None,
@@ -158,6 +160,8 @@ class _Run:
                 )
             finally:
                 await fetch.aclose()
+                if render is not None:
+                    await render.aclose()
 
         done = asyncio.run(scraping())
         self.report.fetched, self.report.not_modified = done.fetched, done.not_modified

@@ -20,7 +20,7 @@ from indexer.pipeline.crawling import Crawling, ScrapeProgress, ScrapeReport, To
 from indexer.pipeline.duplicates import settle_duplicates
 from indexer.pipeline.seeds import Seeds
 from indexer.pipeline.visiting import PASSING
-from indexer.ports import Artifacts, Catalogue, Fetch
+from indexer.ports import Artifacts, Catalogue, Fetch, Render
 from indexer.settings import Settings
 
 __all__ = ["ScrapeProgress", "ScrapeReport", "scrape_all"]
@@ -33,6 +33,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
     catalogue: Catalogue,
     artifacts: Artifacts,
     fetch: Fetch,
+    render: Render | None = None,
     pool: Executor | None,
     visit: int,
     only: Collection[str] | None = None,
@@ -42,6 +43,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
     """
     Bring the pages of a project up to date.
 
+    `render`: fills pages that are empty without their scripts; `None`: they are skipped.
     `only`: these URLs and where they redirect to, nothing else. `force`: unconditionally.
     `progress(done, total, failed, host)` is called a few times a second.
     Raises `Misconfigured` for sources that name nothing, `Permanent` or `Retryable` if
@@ -52,6 +54,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
         catalogue=catalogue,
         artifacts=artifacts,
         fetch=fetch,
+        render=render,
         pool=pool,
         visit=visit,
         force=force,

@@ -21,7 +21,7 @@ from indexer.errors import Permanent, Retryable
 from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.pipeline.duplicates import has_page
-from indexer.pipeline.reading import Readers
+from indexer.pipeline.rendering import FACTS, Rendering
 from indexer.ports import Artifacts, Fetch, Response, UrlRow, Validators
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ PASSING = frozenset(
         Reason.BAD_RESPONSE,
         Reason.CHALLENGE,
         Reason.TOO_MANY_REDIRECTS,
+        Reason.RENDER_FAILED,
         Reason.EXTRACT_FAILED,
     )
 )
@@ -105,7 +106,7 @@ class Visitor:
         robots: RobotsFiles,
         artifacts: Artifacts,
         scope: Scope,
-        readers: Readers,
+        readers: Rendering,
         follow: bool,
         force: bool,
         max_file: int,
@@ -170,10 +171,9 @@ class Visitor:
 
     async def read(self, source: Source, row: UrlRow | None, response: Response) -> Visited:
         """Judge a response; its page is durable when this returns."""
-        if response.status == 200 and not self._force:  # noqa: PLR2004 - HTTP
-            old = self._artifacts.load(Page, url_key(source.url))
-            if old is not None and old.signature == scrape.signature_of(response, reading=self._reading):
-                return self._same(source, row, response, old)
+        known = self._known(source, row, response)
+        if known is not None:
+            return known
         final = source.url if response.final_url == source.url else scrape.page_url(response)
         if final != source.url:  # followed in one go
             return self._redirected(source, row, final)
@@ -182,15 +182,26 @@ class Visitor:
         if outcome.reason is Reason.REDIRECT:
             target = outcome.final_url
             if not self._scope.has(target):
-                detail = f"meta refresh to {target}"
+                detail = f"it sends its visitors to {target}"
                 return self._without(source, row, Reason.OUT_OF_SCOPE, detail, final_url=target)
             return self._redirected(source, row, target)
         if outcome.state is State.FETCHED:
-            facts = self._facts(row, (), scraped.canonical)
+            facts = self._facts(row, (), scraped.canonical) | outcome.facts
             outcome = replace(outcome, url=source.url, final_url=source.url, facts=facts)
             return Visited(outcome=outcome, links=scraped.links, fetched=True, changed=True)
-        outcome = replace(outcome, facts=self._facts(row, scraped.links))
+        outcome = replace(outcome, facts=self._facts(row, scraped.links) | outcome.facts)
         return Visited(outcome=kept(outcome, row), links=scraped.links, fetched=response.status == 200)  # noqa: PLR2004
+
+    def _known(self, source: Source, row: UrlRow | None, response: Response) -> Visited | None:
+        """What a response comes to that need not be read again; `None` if it must."""
+        if response.status != 200 or self._force:  # noqa: PLR2004 - HTTP
+            return None
+        old = self._artifacts.load(Page, url_key(source.url))
+        if old is not None and old.signature == scrape.signature_of(response, reading=self._reading):
+            return self._same(source, row, response, old)
+        if self._readers.known(row, response) and self._stands(row):
+            return self._unchanged(source, row)
+        return None
 
     # ── what is known ───────────────────────────────────────────────────────────────────
 
@@ -198,12 +209,15 @@ class Visitor:
         """Conditions, if an unchanged answer would leave nothing to do."""
         if row is None or self._force or row.facts.get("reader") != self._reader:
             return Validators()
-        if has_page(row):
-            if not self._artifacts.signature(Page, row.key):
-                return Validators()
-        elif row.state is not State.SKIPPED or row.reason not in _LASTING:
+        if self._readers.due(row) or not self._stands(row):
             return Validators()
         return Validators(etag=row.etag, last_modified=row.last_modified)
+
+    def _stands(self, row: UrlRow | None) -> bool:
+        """Whether what is known of a URL is all that its response can give."""
+        if has_page(row):
+            return bool(self._artifacts.signature(Page, row.key))
+        return row is not None and row.state is State.SKIPPED and row.reason in _LASTING
 
     def links_of(self, row: UrlRow) -> tuple[str, ...]:
         """Where a URL led when it was last read."""
@@ -372,6 +386,6 @@ def read_file(url: str, *, limit: int) -> Response | Visited:
 def _foreign(row: UrlRow | None) -> dict[str, object]:
     """Facts that others wrote."""
     facts = dict(row.facts) if row is not None else {}
-    for name in ("reader", "links", "redirect", "canonical"):
+    for name in ("reader", "links", "redirect", "canonical", *FACTS):
         facts.pop(name, None)
     return facts

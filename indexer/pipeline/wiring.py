@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from indexer.artifacts import Sources
 from indexer.errors import Misconfigured
-from indexer.ports import Chat, Embed, Fetch, Project, Registry, VectorCache, VectorStore
+from indexer.ports import Chat, Embed, Fetch, Project, Registry, Render, VectorCache, VectorStore
 from indexer.settings import Settings, private, secret
 
 if TYPE_CHECKING:
@@ -81,6 +81,14 @@ class Wiring:
             return Credentials()
         origins = private_origins(sources, crawl)
         return Credentials(private(crawl), origins) if origins else Credentials()
+
+    def render(self) -> Render | None:
+        """The browser, or `None` if it is turned off. Raises `Misconfigured` if there is none."""
+        if self.settings.render.mode == "never":
+            return None
+        from indexer.adapters.browser import BrowserRender
+
+        return BrowserRender(self.settings.render, self.settings.crawl)
 
     @cached_property
     def chat(self) -> Chat | None:
