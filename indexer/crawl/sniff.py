@@ -113,17 +113,17 @@ _NEEDS_SCRIPT = re.compile(
     r"|(?:включит\w+|нужен|требуется|необходим\w*|поддержк\w+|отключ[её]н)[^.]{0,40}\bjavascript|javascript[^.]{0,40}(?:отключ|выключ|включ|необходим)",
     re.IGNORECASE,
 )
+_LOADING = re.compile(
+    r"(?:(?:please\s+wait|подождите|пожалуйста|идёт|идет|page|страниц\w*|the|app|\w{1,20})[\s,.…:!-]+){0,3}"
+    r"(?:loading|загрузка|загружается|загружаем|please\s+wait|подождите|жүктелуде|завантаження)[^.!?]{0,30}[\s.!…]*",
+    re.IGNORECASE,
+)
 _NOISE = ["script", "style", "noscript", "template", "svg", "iframe"]
 _AROUND = ["nav", "header", "footer", "aside"]
 
 
 class Kind(Struct, frozen=True):
     """What a body is: `html`, `text` or `markdown`; else `reason` says why it is no page."""
-_LOADING = re.compile(
-    r"(?:(?:please\s+wait|подождите|пожалуйста|идёт|идет|page|страниц\w*|the|app|\w{1,20})[\s,.…:!-]+){0,3}"
-    r"(?:loading|загрузка|загружается|загружаем|please\s+wait|подождите|жүктелуде|завантаження)[^.!?]{0,30}[\s.!…]*",
-    re.IGNORECASE,
-)
 
     name: str = ""
     reason: Reason = Reason.NONE
