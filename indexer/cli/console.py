@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import sys
-import time
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from indexer.cli.progress import Meter
 
 _SECRETS = (
     (re.compile(r"(?<=//)[^/\s@:]+:[^/\s@]+@"), "***@"),  # user:password in an address
@@ -15,7 +17,7 @@ _SECRETS = (
     (re.compile(r"(?i)(bearer\s+)[^\s\"',;]+"), r"\1***"),
     (re.compile(r"\b(sk|key|pk)-[A-Za-z0-9_-]{12,}"), "***"),
 )
-_EVERY = 5.0  # seconds between plain progress lines
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
@@ -28,13 +30,25 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
     return text
 
 
-class _Redacting(logging.Formatter):
-    def __init__(self, known: list[str]) -> None:
-        super().__init__("%(levelname)s %(message)s")
-        self.known = known
+def printable(text: str, known: Iterable[str] = ()) -> str:
+    """`text` without credentials and without what steers a terminal: pages and servers wrote some of it."""
+    return _CONTROL.sub("\ufffd", redact(text, known))
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Log lines that a progress bar makes room for."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(sys.stderr)
+        self.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+        self.console = console
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record), self.known)
+        return printable(super().format(record), self.console.known)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.console.make_room()
+        super().emit(record)
 
 
 class Console:
@@ -45,9 +59,7 @@ class Console:
         self.quiet = quiet
         self.verbose = verbose
         self.known: list[str] = []
-        self._bar: Any = None
-        self._phase = ""
-        self._last = 0.0
+        self._meter: Meter | None = None
         self._set_up_logs()
 
     def result(self, value: Any, text: str) -> None:
@@ -55,7 +67,7 @@ class Console:
         if self.json:
             self.data(value)
         else:
-            sys.stdout.write(redact(text, self.known) + "\n")
+            sys.stdout.write(printable(text, self.known) + "\n")
             sys.stdout.flush()
 
     def data(self, value: Any) -> None:
@@ -67,56 +79,43 @@ class Console:
 
     def error(self, message: str, exit_code: int) -> None:
         """What went wrong: on stderr, and with `--json` as an object on stdout."""
-        self._close_bar()
-        message = redact(message, self.known)
+        self._close_meter()
+        message = printable(message, self.known)
         sys.stderr.write(f"indexer: {message}\n")
         if self.json:
             self.data({"error": message, "exit": exit_code})
 
     def say(self, line: str) -> None:
         """A finished step, on stderr."""
-        self._close_bar()
+        self._close_meter()
         if not self.quiet:
-            sys.stderr.write(redact(line, self.known) + "\n")
+            sys.stderr.write(printable(line, self.known) + "\n")
             sys.stderr.flush()
 
     def step(self, phase: str, done: int, total: int, note: str = "") -> None:
         """A bar on a terminal; elsewhere a line every few seconds."""
         if self.quiet:
             return
-        if sys.stderr.isatty():
-            self._step_bar(phase, done, total, note)
-            return
-        now = time.monotonic()
-        if phase != self._phase:
-            self._phase, self._last = phase, now
-        elif now - self._last >= _EVERY:
-            self._last = now
-            of = f" of {total}" if total else ""
-            sys.stderr.write(f"{phase}: {done}{of}{' ' + note if note else ''}\n")
-            sys.stderr.flush()
+        if self._meter is None or self._meter.phase != phase:
+            from indexer.cli.progress import open_meter
 
-    def _step_bar(self, phase: str, done: int, total: int, note: str) -> None:
-        if self._bar is None or phase != self._phase:
-            from tqdm import tqdm
+            self._close_meter()
+            self._meter = open_meter(phase)
+        self._meter.show(done, total, printable(note, self.known))
 
-            self._close_bar()
-            self._phase = phase
-            self._bar = tqdm(desc=phase, unit=" pages", leave=False, file=sys.stderr, dynamic_ncols=True)
-        self._bar.total = total or None
-        self._bar.set_postfix_str(note, refresh=False)
-        self._bar.update(done - self._bar.n)
+    def make_room(self) -> None:
+        """Before somebody else writes a line on stderr."""
+        if self._meter is not None:
+            self._meter.hide()
 
-    def _close_bar(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+    def _close_meter(self) -> None:
+        if self._meter is not None:
+            self._meter.close()
+            self._meter = None
 
     def _set_up_logs(self) -> None:
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(_Redacting(self.known))
         root = logging.getLogger()
-        root.handlers[:] = [handler]
+        root.handlers[:] = [_Handler(self)]
         for name in ("hpack", "httpcore", "urllib3"):  # they log headers, also cookies that a site sets
             logging.getLogger(name).setLevel(logging.WARNING)
         # Third parties log addresses and headers: they stay quiet unless asked twice.
