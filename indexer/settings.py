@@ -84,9 +84,10 @@ class Render(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Extract(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a response becomes markdown."""
+    """How a response becomes markdown. `max_document_pages`: of a PDF or DOCX."""
 
     favor_recall: bool = True
+    max_document_pages: Positive = 500
 
 
 class Chunking(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -28,7 +28,8 @@ def extract(
     session: Session,
     *,
     what: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE…|URL]", help="HTML files, or one URL.")
+        list[str] | None,
+        typer.Argument(metavar="[FILE…|URL]", help="HTML, PDF, DOCX or text files, or one URL."),
     ] = None,
     source: In = "",
     out: Out = "-",
@@ -40,7 +41,7 @@ def extract(
     allowed = guard["allow_private"]
     settings = session.settings({"crawl": {"allow_private": tuple(allowed) if allowed else None}})
     if bool(what) == bool(source):
-        raise Misconfigured("name HTML files or a URL, or JSON Lines with --in FILE")
+        raise Misconfigured("name files or a URL, or JSON Lines with --in FILE")
     records = alone.extract_lines(settings, source) if source else alone.extract_named(settings, what or [])
     _write(session, records, out, as_text=not source)
 

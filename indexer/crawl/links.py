@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from indexer.crawl.urls import resolve
+from indexer.crawl.urls import path_of, resolve
 
 MAX_LINKS = 5000
 MAX_REFRESH = 10.0  # seconds: a slower refresh is a page that reloads itself
@@ -25,8 +25,9 @@ _FEEDS = ("application/rss+xml", "application/atom+xml")
 
 class Directives(Struct, frozen=True, kw_only=True):
     """
-    `links`: canonical URLs in order, without repeats; empty under nofollow. `refresh`:
-    where a quick meta refresh leads. `alternates`: hreflang → URL.
+    `links`: canonical URLs in order, without repeats, with other languages and feeds of the
+    site at the end; empty under nofollow. `refresh`: where a quick meta refresh leads.
+    `alternates`: hreflang → URL.
     """
 
     noindex: bool = False
@@ -35,7 +36,6 @@ class Directives(Struct, frozen=True, kw_only=True):
     canonical: str = ""
     refresh: str = ""
     alternates: dict[str, str] = {}
-    feeds: tuple[str, ...] = ()
 
 
 def read_directives(
@@ -58,17 +58,30 @@ def read_directives(
     return Directives(
         noindex="noindex" in rules,
         nofollow=nofollow,
-        links=() if nofollow else _links(tree, base, charset, tuple(alternates.values())),
+        links=()
+        if nofollow
+        else _links(tree, base, charset, (*alternates.values(), *_feeds(tree, base, url))),
         canonical=_canonical(tree, base),
         refresh=_refresh(tree, base),
         alternates=alternates,
-        feeds=tuple(
-            target
-            for node in tree.css("link[rel~=alternate][type][href]")
-            if (node.attributes.get("type") or "").strip().lower() in _FEEDS
-            and (target := resolve(node.attributes.get("href") or "", base))
-        ),
     )
+
+
+def _feeds(tree: Any, base: str, url: str) -> list[str]:
+    """
+    Feeds that the page names, but for those below its own address.
+
+    What lies below an inner page is about that page: comments on it, its category.
+    """
+    own = url.partition("?")[0].rstrip("/") + "/"
+    inner = path_of(url) != "/"
+    found = []
+    for node in tree.css("link[rel~=alternate][type][href]"):
+        if (node.attributes.get("type") or "").strip().lower() in _FEEDS:
+            target = resolve(node.attributes.get("href") or "", base)
+            if target and not (inner and target.startswith(own)):
+                found.append(target)
+    return found
 
 
 def base_of(tree: Any, url: str) -> str:

@@ -100,12 +100,8 @@ _MEDIA = frozenset(
 )
 _DOCUMENTS = frozenset(
     [
-        "pdf",
         "doc",
-        "docx",
-        "docm",
         "dot",
-        "dotx",
         "xls",
         "xlsx",
         "xlsm",

@@ -8,7 +8,9 @@ have next to nothing else to say.
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +22,6 @@ from indexer.crawl.charset import wide
 _SHORT = 700  # characters: an error page's text; an article about error pages is longer
 _BARE = 120
 _MAGIC: tuple[tuple[bytes, Reason], ...] = (
-    (b"%PDF-", Reason.UNSUPPORTED),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Reason.UNSUPPORTED),  # old Office
     (b"{\\rtf", Reason.UNSUPPORTED),
     (b"\x89PNG\r\n", Reason.NOT_A_PAGE),
@@ -45,7 +46,15 @@ _MAGIC: tuple[tuple[bytes, Reason], ...] = (
     (b"SQLite format 3", Reason.NOT_A_PAGE),
     (b"\x1aE\xdf\xa3", Reason.NOT_A_PAGE),
 )
-_OFFICE = (b"word/", b"xl/", b"ppt/", b"mimetypeapplication/vnd.oasis")
+_OFFICE = ("xl/", "ppt/", "visio/", "META-INF/container.xml", "content.xml")
+_WORD = re.compile(r"(?:word/)?document\d*\.xml", re.IGNORECASE)
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
+_PDF = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-")
+_FEED_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*>|\s)*<(?:rss|feed|rdf:rdf)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _HTML_START = re.compile(
     rb"(?:<!--.*?-->|<\?xml[^>]*>|\s|\xef\xbb\xbf)*<(?:!doctype\s+html|html|head|body|title|meta|script|style|link|h1|div|p|table|article|main)\b",
     re.IGNORECASE | re.DOTALL,
@@ -123,7 +132,11 @@ _AROUND = ["nav", "header", "footer", "aside"]
 
 
 class Kind(Struct, frozen=True):
-    """What a body is: `html`, `text` or `markdown`; else `reason` says why it is no page."""
+    """
+    What a body is: `html`, `text`, `markdown`, `pdf` or `docx`; else `reason` says why it is no page.
+
+    A `feed` is no page, but leads to some.
+    """
 
     name: str = ""
     reason: Reason = Reason.NONE
@@ -135,6 +148,9 @@ def kind_of(body: bytes, headers: Mapping[str, str], *, status: int = 200) -> Ki
     if status in (204, 205) or not body.strip():
         return Kind(reason=Reason.EMPTY, detail="the answer has no body")
     declared = essence(headers.get("content-type", ""))
+    document = _document(body)
+    if document is not None:
+        return document
     known = _magic(body)
     if known:
         return Kind(reason=known, detail=f"the bytes are no text (served as {declared or 'no type'})")
@@ -148,6 +164,8 @@ def kind_of(body: bytes, headers: Mapping[str, str], *, status: int = 200) -> Ki
 
 def _kind_by_type(body: bytes, declared: str, *, binary: bool) -> Kind:
     """What a body is whose bytes do not say so."""
+    if _FEED_START.match(body[:4096]):
+        return Kind("feed", Reason.NOT_A_PAGE, "a feed")
     if _XML_START.match(body[:1024]):
         return Kind(reason=Reason.NOT_A_PAGE, detail=f"XML that is no page ({declared or 'no type'})")
     if declared in (*_HTML_TYPES, *_TEXT_TYPES, *_UNKNOWN_TYPES):
@@ -269,12 +287,34 @@ def _magic(body: bytes) -> Reason:
     for mark, reason in _MAGIC:
         if head.startswith(mark):
             return reason
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return Reason.UNSUPPORTED if any(name in body[:4096] for name in _OFFICE) else Reason.NOT_A_PAGE
     if head[4:8] == b"ftyp" or (head.startswith(b"RIFF") and head[8:12] in (b"WEBP", b"WAVE", b"AVI ")):
         return Reason.NOT_A_PAGE
-    stripped = head.lstrip()
-    return Reason.UNSUPPORTED if stripped.startswith(b"%PDF-") else Reason.NONE
+    return Reason.NONE
+
+
+def _document(body: bytes) -> Kind | None:
+    """The kind of a document or archive; `None` for what is neither."""
+    if _PDF.match(body):
+        return Kind("pdf")
+    if body.startswith(_ZIP):
+        names = _names(body)
+        if any(_WORD.fullmatch(name) for name in names):
+            return Kind("docx")
+        office = any(name.startswith(_OFFICE) for name in names)
+        reason = Reason.UNSUPPORTED if office else Reason.NOT_A_PAGE
+        return Kind(reason=reason, detail="an office document of another kind" if office else "an archive")
+    if body.startswith(b"\xd0\xcf\x11\xe0") and _ENCRYPTED_OFFICE in body:
+        return Kind(reason=Reason.ENCRYPTED, detail="an office document that asks for a password")
+    return None
+
+
+def _names(body: bytes) -> list[str]:
+    """The names of an archive's files; of a broken one, those that its first bytes spell."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+        return [name.decode() for name in re.findall(rb"(?:word|xl|ppt)/[\w.]*", body[:65_536])]
 
 
 def _binary(body: bytes) -> bool:

@@ -8,6 +8,7 @@ of day enters, so the same response gives the same page, byte for byte.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -26,13 +27,14 @@ from indexer.crawl.sniff import (
     kind_of,
     look_at,
 )
-from indexer.crawl.urls import canonical, readable
+from indexer.crawl.urls import canonical, readable, resolve
 from indexer.errors import Permanent
 from indexer.ports import Response
 
 NAME = "scrape"
 VERSION = 1
 RENDERED = "rendered"  # the note of a page that a browser filled
+_NOINDEX_HEADER = "its header asks not to be indexed"
 _TITLE = 150
 _MAX_LINKS = 2000
 _OK = range(200, 300)
@@ -41,9 +43,14 @@ _CLASS_REASONS = {4: Reason.HTTP_CLIENT, 5: Reason.HTTP_SERVER}
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """How a response is read. `token`: the product token that page directives may address."""
+    """
+    How a response is read. `token`: the product token that page directives may address.
+
+    `max_document_pages`: of a PDF or DOCX; what is over it is left out.
+    """
 
     favor_recall: bool = True
+    max_document_pages: int = 500
     token: str = "indexer"  # noqa: S105 - the name in our User-Agent
 
 
@@ -51,23 +58,28 @@ class Scraped(Struct, frozen=True, kw_only=True):
     """
     What a response came to: an outcome, and a page where there is one.
 
-    `links`: where to go on from here; `canonical`: which URL the page names as its own,
-    if another. The outcome's `final_url` is where a meta refresh leads.
+    `links`: where to go on from here, `alternates`: those of them that are this page in
+    another language; `canonical`: which URL the page names as its own, if another. The
+    outcome's `final_url` is where a meta refresh leads.
     """
 
     outcome: Outcome
     page: Page | None = None
     links: tuple[str, ...] = ()
+    alternates: tuple[str, ...] = ()
     canonical: str = ""
 
 
 def reading_key(reading: Reading) -> str:
     """While it stands, an unchanged response means an unchanged page."""
     from indexer import extract
+    from indexer.extract import documents
 
     facts = {
         "favor_recall": reading.favor_recall,
         "token": reading.token,
+        "documents": documents.VERSION,
+        "max_document_pages": reading.max_document_pages,
         "extract": getattr(extract, "VERSION", 0),
     }
     return ids.signature(NAME, VERSION, facts)[:16]
@@ -106,7 +118,10 @@ def read(response: Response, *, reading: Reading) -> Scraped:
         return Scraped(outcome=_outcome(response, *refused))
     kind = kind_of(response.body, response.headers, status=response.status)
     if kind.reason:
-        return Scraped(outcome=_outcome(response, State.SKIPPED, kind.reason, kind.detail))
+        links = _feed_links(response.body, url) if kind.name == "feed" else ()
+        return Scraped(outcome=_outcome(response, State.SKIPPED, kind.reason, kind.detail), links=links)
+    if kind.name in ("pdf", "docx"):
+        return _read_document(response, url, kind, reading)
     text, charset = decode(response.body, response.headers.get("content-type", ""))
     if kind.name != "html":
         return _read_text(response, url, text, charset, kind, reading)
@@ -151,7 +166,8 @@ def _read_html(response: Response, url: str, html: str, charset: str, reading: R
         state, reason, detail = refused
         follow = reason in (Reason.NOINDEX, Reason.NEEDS_RENDERING)
         outcome = _outcome(response, state, reason, detail, final_url=_refreshed(directives, reason))
-        return Scraped(outcome=outcome, links=directives.links[:_MAX_LINKS] if follow else ())
+        links = directives.links[:_MAX_LINKS] if follow else ()
+        return Scraped(outcome=outcome, links=links, alternates=tuple(directives.alternates.values()))
     return _extract(response, url, html, charset, directives, reading)
 
 
@@ -215,7 +231,49 @@ def _extract(
         notes=(*extracted.notes, RENDERED) if response.rendered else extracted.notes,
     )
     other = directives.canonical if directives.canonical != url else ""
-    return Scraped(outcome=_page_outcome(response, page), page=page, links=links, canonical=other)
+    alternates = tuple(directives.alternates.values())
+    outcome = _page_outcome(response, page)
+    return Scraped(outcome=outcome, page=page, links=links, alternates=alternates, canonical=other)
+
+
+def _feed_links(body: bytes, url: str) -> tuple[str, ...]:
+    """The entries of an RSS or Atom feed; none of one that cannot be read."""
+    from indexer.crawl.sitemaps import read_sitemap
+
+    try:
+        entries = list(islice(read_sitemap(body), _MAX_LINKS))
+    except Permanent:
+        return ()
+    return tuple(dict.fromkeys(filter(None, (resolve(entry.url, url) for entry in entries))))
+
+
+def _read_document(response: Response, url: str, kind: Kind, reading: Reading) -> Scraped:
+    """A PDF or DOCX: its text is the page."""
+    if "noindex" in header_rules(response.headers.get("x-robots-tag", ""), reading.token):
+        return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.NOINDEX, _NOINDEX_HEADER))
+    from indexer.extract.documents import TYPES, read_document
+
+    try:
+        found = read_document(response.body, kind=kind.name, max_pages=reading.max_document_pages)
+    except Permanent as error:
+        reason = Reason(error.reason or Reason.EXTRACT_FAILED)
+        state = State.FAILED if reason is Reason.EXTRACT_FAILED else State.SKIPPED
+        return Scraped(outcome=_outcome(response, state, reason, str(error)))
+    title = found.title or _name_of(url)
+    page = Page(
+        signature=signature_of(response, reading=reading),
+        url=url,
+        content=ids.digest(title, found.language, found.text),
+        title=title,
+        text=found.text,
+        language=found.language,
+        published=found.published,
+        modified=found.modified,
+        content_type=TYPES[kind.name],
+        extractor=found.extractor,
+        notes=found.notes,
+    )
+    return Scraped(outcome=_page_outcome(response, page), page=page)
 
 
 def _read_text(
@@ -223,8 +281,7 @@ def _read_text(
 ) -> Scraped:
     """A plain text or markdown document is its own markdown."""
     if "noindex" in header_rules(response.headers.get("x-robots-tag", ""), reading.token):
-        detail = "its header asks not to be indexed"
-        return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.NOINDEX, detail))
+        return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.NOINDEX, _NOINDEX_HEADER))
     from indexer.extract.metadata import guess_language
     from indexer.extract.text import visible
 
@@ -253,7 +310,11 @@ def _title_of(text: str, url: str) -> str:
         return first.lstrip("#").strip()[:_TITLE]
     if len(first) <= _TITLE // 2:
         return first
-    return readable(url.rstrip("/").rpartition("/")[2])[:_TITLE]
+    return _name_of(url)
+
+
+def _name_of(url: str) -> str:
+    return readable(url.partition("?")[0].rstrip("/").rpartition("/")[2])[:_TITLE]
 
 
 def _refreshed(directives: Directives, reason: Reason) -> str:

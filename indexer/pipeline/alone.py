@@ -27,16 +27,17 @@ def extract_lines(settings: Settings, name: str) -> Iterator[dict[str, Any]]:
 
 
 def extract_named(settings: Settings, names: list[str]) -> Iterator[dict[str, Any]]:
-    """The same for HTML files (read as bytes: the charset is found as for a page) or URLs."""
+    """The same for files (read as bytes: what they are is found as for a page) or URLs."""
     for name in names:
         response = _get(settings, name) if name.startswith(("http://", "https://")) else _read(name)
         yield {"id": name, **_read_page(response, settings)}
 
 
 def _read_page(response: Response, settings: Settings) -> dict[str, Any]:
-    from indexer.phases.scrape import Reading, read
+    from indexer.phases.scrape import read
+    from indexer.pipeline.reading import reading_of
 
-    scraped = read(response, reading=Reading(favor_recall=settings.extract.favor_recall))
+    scraped = read(response, reading=reading_of(settings.extract))
     if scraped.page is None:
         outcome = scraped.outcome
         why = ": ".join(

@@ -18,13 +18,13 @@ from msgspec import Struct, field
 
 from indexer.artifacts import Outcome, Reason, Source, State
 from indexer.crawl.frontier import Frontier, Lead, Refused
+from indexer.crawl.llms import twins_of
 from indexer.crawl.scope import step
 from indexer.crawl.urls import netloc
 from indexer.errors import IndexerError
-from indexer.phases.scrape import Reading
 from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.pipeline.journal import SECONDS, Journal
-from indexer.pipeline.reading import Readers
+from indexer.pipeline.reading import Readers, reading_of
 from indexer.pipeline.rendering import Rendering
 from indexer.pipeline.seeds import Seeds
 from indexer.pipeline.visiting import PASSING, Visited, Visitor, kept, mirrored, takes_page
@@ -85,7 +85,7 @@ class Crawling:
         self.frontier = Frontier(
             scope=seeds.scope, max_pages=self.crawl.max_pages, blocked=self.robots.verdict
         )
-        reading = Reading(favor_recall=settings.extract.favor_recall, token=self.robots.token)
+        reading = reading_of(settings.extract, token=self.robots.token)
         width = max(1, settings.run.workers) + 1  # one batch waits for the first worker that is free
         readers = Readers(tools.pool, artifacts=tools.artifacts, reading=reading, width=width)
         self.room = asyncio.Semaphore(readers.capacity)
@@ -142,6 +142,9 @@ class Crawling:
         found = self.seeds.sources(robots=self.robots, sitemaps=self.sitemaps)
         async with contextlib.aclosing(found):
             async for source, named in found:
+                listed = source.found_in.startswith("llms.txt:")
+                if listed and any(twin in self.frontier for twin in twins_of(source.url)):
+                    continue
                 self._offer(source, named=named)
                 if self.frontier.full and self.sitemaps.unread:
                     self.report.notes.append(
@@ -260,7 +263,8 @@ class Crawling:
             self._wait_for(source, visited)
         else:
             self._record(source, row, visited.outcome)
-            self._lead_on(source, visited.links)
+            feed = visited.outcome.reason is Reason.NOT_A_PAGE
+            self._lead_on(source, visited.links, visited.alternates, feed=feed)
         self._one_less(source)
 
     def _record(self, source: Source, row: UrlRow | None, outcome: Outcome) -> None:
@@ -294,15 +298,18 @@ class Crawling:
         if settled is not None:
             self._settle_waiting(settled)
 
-    def _lead_on(self, source: Source, links: Iterable[str]) -> None:
+    def _lead_on(
+        self, source: Source, links: Iterable[str], alternates: Iterable[str] = (), *, feed: bool = False
+    ) -> None:
+        """Admit what a URL leads to. A feed is a source itself: its entries are no deeper than it."""
         leads = []
         if self.seeds.follow:
-            found_in = f"link:{source.url}"
-            leads = [
-                Lead(link, found_in, source.depth + step(source.url, link))
-                for link in links
-                if self.seeds.scope.has(link) and link not in self.frontier
-            ]
+            other = frozenset(alternates)
+            for link in links:
+                if self.seeds.scope.has(link) and link not in self.frontier:
+                    way = "feed" if feed else "hreflang" if link in other else "link"
+                    deeper = 0 if feed else step(source.url, link)
+                    leads.append(Lead(link, f"{way}:{source.url}", source.depth + deeper))
         self._admit(source, leads)
 
     def _admit(self, source: Source, leads: list[Lead]) -> None:
@@ -330,7 +337,7 @@ class Crawling:
         if target:
             self._admit(source, [Lead(target, f"redirect:{source.url}", source.depth, free=True)])
         else:
-            self._lead_on(source, self.visitor.links_of(row))
+            self._lead_on(source, *self.visitor.ways_of(row), feed=row.reason == Reason.NOT_A_PAGE)
         self._one_less(source)
 
     def _one_less(self, source: Source) -> None:

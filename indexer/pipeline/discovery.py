@@ -16,6 +16,8 @@ from collections.abc import AsyncIterator, Iterator
 from msgspec import Struct, structs
 
 from indexer.artifacts import Reason, Source
+from indexer.crawl.llms import MAX_BYTES as MAX_BYTES_LLMS
+from indexer.crawl.llms import links_of
 from indexer.crawl.robots import MAX_BYTES, Robots, product_token, read_robots, user_agent
 from indexer.crawl.scope import Scope
 from indexer.crawl.sitemaps import Entry, read_sitemap, unpack
@@ -154,7 +156,26 @@ class Sitemaps:
             self._reader.doubt(url)
             self.troubles.append(Trouble(url, what, passing))
 
+    async def llms(self, url: str) -> AsyncIterator[Source]:
+        """What an llms.txt lists of the project's sites. That there is none is no trouble."""
+        if url in self._seen:
+            return
+        self._seen.add(url)
+        try:
+            body = await self._body(url, accept=_ACCEPT_TEXT, max_bytes=MAX_BYTES_LLMS)
+        except (Permanent, Retryable) as error:
+            log.debug("%s: %s", url, error)
+            return
+        for link in dict.fromkeys(resolve(link, url) for link in links_of(body)):
+            if link and self._scope.has(link):
+                yield Source(url=link, found_in=f"llms.txt:{url}")
+
     async def _read(self, url: str) -> Iterator[Entry]:
+        return read_sitemap(await self._body(url, accept=_ACCEPT_XML, max_bytes=MAX_SITEMAP_BYTES))
+
+    async def _body(self, url: str, *, accept: str, max_bytes: int) -> bytes:
+        """What is at a URL of the project's sites, once. Raises `Permanent` or `Retryable`."""
+
         async def allow(target: str) -> str:
             final = resolve(target, "")
             if not final or not self._scope.has(final):
@@ -164,13 +185,11 @@ class Sitemaps:
             self._seen.add(final)
             return ""
 
-        status, body = await self._reader.get(
-            url, accept=_ACCEPT_XML, max_bytes=MAX_SITEMAP_BYTES, allow=allow
-        )
+        status, body = await self._reader.get(url, accept=accept, max_bytes=max_bytes, allow=allow)
         if not 200 <= status < 300:  # noqa: PLR2004 - HTTP
             kind = Retryable if status >= 500 or status == 429 else Permanent  # noqa: PLR2004 - HTTP
             raise kind(f"it answers with status {status}")
-        return read_sitemap(body)
+        return body
 
 
 class _Reader:

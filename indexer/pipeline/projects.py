@@ -184,8 +184,8 @@ def text_or_file(text: str) -> str:
 
 
 def local_files(paths: Sequence[Path]) -> tuple[str, ...]:
-    """`file://` URLs of .md, .html and .txt files; folders are searched. Raises `Misconfigured`."""
-    suffixes = (".md", ".markdown", ".html", ".htm", ".txt")
+    """`file://` URLs of documents; folders are searched. Raises `Misconfigured`."""
+    suffixes = (".md", ".markdown", ".html", ".htm", ".txt", ".pdf", ".docx")
     found: list[Path] = []
     for path in paths:
         if path.is_dir():

@@ -19,6 +19,7 @@ from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.phases.scrape import Reading, Scraped
 from indexer.ports import Artifacts, Response
+from indexer.settings import Extract
 
 BATCH = 4
 
@@ -41,6 +42,12 @@ def read_batch(artifacts: Artifacts, reading: Reading, responses: list[Response]
 @lru_cache(maxsize=1)
 def _savers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(BATCH, thread_name_prefix="save")
+
+
+def reading_of(extract: Extract, *, token: str = "") -> Reading:
+    """How the settings say that responses are read."""
+    reading = Reading(favor_recall=extract.favor_recall, max_document_pages=extract.max_document_pages)
+    return replace(reading, token=token) if token else reading
 
 
 class Readers:

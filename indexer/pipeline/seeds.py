@@ -18,6 +18,7 @@ from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.settings import Crawl
 
 _DEFAULT_SITEMAP = "/sitemap.xml"
+_LLMS = "/llms.txt"
 
 
 class Seeds:
@@ -82,7 +83,7 @@ class Seeds:
                 yield Source(url=url, found_in=found_in)
 
     async def _of_site(self, start: str, robots: RobotsFiles, sitemaps: Sitemaps) -> AsyncIterator[Source]:
-        """What the site of a start page says of itself: robots' Sitemap lines, else the usual place."""
+        """What a start page's site says of itself: robots' Sitemap lines, else the usual place; llms.txt."""
         place = origin(start)
         if not await self._open(start, robots, sitemaps):
             return
@@ -97,6 +98,9 @@ class Seeds:
                 yield source
         if not named:
             async for source in sitemaps.entries(place + _DEFAULT_SITEMAP, optional=True):
+                yield source
+        if not (await robots.allows(place + _LLMS))[0]:
+            async for source in sitemaps.llms(place + _LLMS):
                 yield source
 
     async def _open(self, url: str, robots: RobotsFiles, sitemaps: Sitemaps) -> bool:

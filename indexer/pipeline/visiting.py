@@ -37,6 +37,8 @@ FINAL = frozenset(
         Reason.REDIRECT,
         Reason.NOT_A_PAGE,
         Reason.UNSUPPORTED,
+        Reason.ENCRYPTED,
+        Reason.NO_TEXT,
     )
 )
 # not the page's fault: settled so in a run that was killed, it is tried again when that is resumed
@@ -62,6 +64,9 @@ _LASTING = frozenset(
         Reason.EMPTY,
         Reason.NOT_A_PAGE,
         Reason.UNSUPPORTED,
+        Reason.ENCRYPTED,
+        Reason.DAMAGED,
+        Reason.NO_TEXT,
         Reason.NEEDS_RENDERING,
         Reason.SOFT_404,
     )
@@ -90,6 +95,7 @@ class Visited(Struct, frozen=True, kw_only=True):
 
     outcome: Outcome
     links: tuple[str, ...] = ()
+    alternates: tuple[str, ...] = ()
     target: str = ""
     fetched: bool = False
     not_modified: bool = False
@@ -188,7 +194,8 @@ class Visitor:
         if outcome.state is State.FETCHED:
             facts = self._facts(row, (), scraped.canonical) | outcome.facts
             outcome = replace(outcome, url=source.url, final_url=source.url, facts=facts)
-            return Visited(outcome=outcome, links=scraped.links, fetched=True, changed=True)
+            links, alternates = scraped.links, scraped.alternates
+            return Visited(outcome=outcome, links=links, alternates=alternates, fetched=True, changed=True)
         outcome = replace(outcome, facts=self._facts(row, scraped.links) | outcome.facts)
         return Visited(outcome=kept(outcome, row), links=scraped.links, fetched=response.status == 200)  # noqa: PLR2004
 
@@ -219,20 +226,18 @@ class Visitor:
             return bool(self._artifacts.signature(Page, row.key))
         return row is not None and row.state is State.SKIPPED and row.reason in _LASTING
 
-    def links_of(self, row: UrlRow) -> tuple[str, ...]:
-        """Where a URL led when it was last read."""
-        if not self._follow:
-            return ()
-        if has_page(row):
-            page = self._artifacts.load(Page, row.key)
-            return page.links if page else ()
-        return tuple(row.facts.get("links", ()))
+    def ways_of(self, row: UrlRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Where a URL led when it was last read: links, and which of them are alternates."""
+        page = self._artifacts.load(Page, row.key) if self._follow and has_page(row) else None
+        if page is not None:
+            return page.links, tuple(page.alternates.values())
+        return tuple(row.facts.get("links", ())) if self._follow and not has_page(row) else (), ()
 
     def _unchanged(self, source: Source, row: UrlRow | None) -> Visited:
         if row is None:
             detail = "304 to an unconditional request"
             return self._without(source, row, Reason.BAD_RESPONSE, detail)
-        links = self.links_of(row)
+        links, alternates = self.ways_of(row)
         if has_page(row):
             outcome = Outcome(
                 url=row.url,
@@ -242,7 +247,7 @@ class Visitor:
                 content=row.content,
                 not_modified=True,
             )
-            return Visited(outcome=outcome, links=links, not_modified=True)
+            return Visited(outcome=outcome, links=links, alternates=alternates, not_modified=True)
         outcome = Outcome(
             url=row.url,
             state=row.state,
@@ -254,7 +259,7 @@ class Visitor:
             last_modified=row.last_modified,
             not_modified=True,
         )
-        return Visited(outcome=outcome, links=links, not_modified=True)
+        return Visited(outcome=outcome, links=links, alternates=alternates, not_modified=True)
 
     def _same(self, source: Source, row: UrlRow | None, response: Response, old: Page) -> Visited:
         """The very body that the page was made from: nothing to read, nothing to write."""
@@ -268,7 +273,8 @@ class Visitor:
             content=old.content,
             facts=self._facts(row, (), old.canonical if old.canonical != old.url else ""),
         )
-        return Visited(outcome=outcome, links=old.links, fetched=True)
+        alternates = tuple(old.alternates.values())
+        return Visited(outcome=outcome, links=old.links, alternates=alternates, fetched=True)
 
     def _without(
         self, source: Source, row: UrlRow | None, reason: Reason, detail: str, *, final_url: str = ""

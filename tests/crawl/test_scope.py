@@ -49,7 +49,8 @@ def test_depth_is_limited():
 
 def test_names_of_files_that_are_no_pages():
     assert by_extension("http://h/a/photo.JPG?w=1") is Reason.NOT_A_PAGE
-    assert by_extension("http://h/price.pdf") is Reason.UNSUPPORTED
+    assert by_extension("http://h/price.xlsx") is Reason.UNSUPPORTED
+    assert by_extension("http://h/price.pdf") is by_extension("http://h/price.DOCX") is Reason.NONE
     for url in ("http://h/a.html", "http://h/shop.kz", "http://h/v1.2", "http://h/"):
         assert by_extension(url) is Reason.NONE
 

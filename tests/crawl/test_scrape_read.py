@@ -86,7 +86,7 @@ def test_only_success_is_content(status, state, reason):
         ("<title>Вход</title><form><input type=password></form>", {}, Reason.LOGIN),
         ('<div id="root"></div><script src=a.js></script>', {}, Reason.NEEDS_RENDERING),
         ("<html><body><img src=x.png></body></html>", {}, Reason.EMPTY),
-        ("%PDF-1.4 ...", {}, Reason.UNSUPPORTED),
+        ("%PDF-1.4 ...", {}, Reason.DAMAGED),
         ("<title>Just a moment...</title><p>Checking your browser", {}, Reason.CHALLENGE),
         ("text", {"content_type": "text/plain", "x_robots_tag": "noindex"}, Reason.NOINDEX),
     ],

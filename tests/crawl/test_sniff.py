@@ -4,7 +4,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Reason
-from indexer.crawl.sniff import is_challenge, is_login, is_shell, is_soft_404, kind_of, look_at
+from indexer.crawl.sniff import Kind, is_challenge, is_login, is_shell, is_soft_404, kind_of, look_at
 
 PROSE = "Мастерская работает ежедневно, первый визит лучше согласовать по телефону. " * 12
 PAGE = b"<!DOCTYPE html><p>text"
@@ -38,9 +38,9 @@ def test_pages_are_recognised_whatever_the_header_says(body, content_type, expec
     [
         (b"", "text/html", Reason.EMPTY),
         (b"  \n\t", "text/html", Reason.EMPTY),
-        (b"%PDF-1.7\n" + b"x" * 99, "text/html", Reason.UNSUPPORTED),
-        (b"\n%PDF-1.7\n", "application/octet-stream", Reason.UNSUPPORTED),
-        (b"PK\x03\x04" + b"\0" * 30 + b"word/document.xml", "text/html", Reason.UNSUPPORTED),
+        (b"PK\x03\x04" + b"\0" * 30 + b"xl/workbook.xml", "text/html", Reason.UNSUPPORTED),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "application/msword", Reason.UNSUPPORTED),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "", Reason.ENCRYPTED),
         (b"PK\x03\x04" + bytes(range(256)), "text/html", Reason.NOT_A_PAGE),
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "text/html", Reason.NOT_A_PAGE),
         (bytes(range(256)) * 4, "text/html", Reason.NOT_A_PAGE),
@@ -52,6 +52,28 @@ def test_pages_are_recognised_whatever_the_header_says(body, content_type, expec
 )
 def test_what_is_no_page_is_named(body, content_type, reason):
     assert kind_of(body, {"content-type": content_type}).reason is reason
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (b"%PDF-1.7\n" + b"x" * 99, "pdf"), (b"\n%PDF-1.7\n", "pdf"), (b"\xef\xbb\xbf%PDF-1.4", "pdf"),
+        (b"PK\x03\x04" + b"\0" * 30 + b"word/document.xml", "docx"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("content_type", ["text/html", "application/octet-stream", ""])
+def test_documents_are_known_by_their_bytes(body, name, content_type):
+    assert kind_of(body, {"content-type": content_type}) == Kind(name)
+
+
+def test_a_feed_is_no_page_but_is_known_as_one():
+    for body in (
+        b"<?xml version='1.0'?><rss/>",
+        b"\n<feed xmlns='http://www.w3.org/2005/Atom'/>",
+        b"<!-- x --><rdf:RDF/>",
+    ):
+        assert (kind_of(body, {}).name, kind_of(body, {}).reason) == ("feed", Reason.NOT_A_PAGE)
+    assert kind_of(b"<?xml version='1.0'?><urlset/>", {}).name == ""
 
 
 def test_no_content_is_empty():
@@ -128,6 +150,9 @@ def test_an_article_about_bot_checks_is_a_page():
         '<app-root></app-root><script src="/main.js"></script>',
         "<noscript>Для работы сайта необходимо включить JavaScript</noscript><script>1</script>",
         "<script>document.write('x')</script>",
+        '<div id="root"><div class="spinner">Loading…</div></div><script src="/app.js"></script>',
+        "<div>Подождите, идёт загрузка страницы...</div><script src='/app.js'></script>",
+        f'<header><a href="/">Главная</a> {PROSE}</header><div id="app"></div><footer>{PROSE}</footer><script>1</script>',
     ],
 )
 def test_a_shell_that_scripts_would_fill_is_named(html):
@@ -140,6 +165,8 @@ def test_a_shell_that_scripts_would_fill_is_named(html):
         f'<div id="root">{PROSE}</div><script></script>',
         "<p>Работаем с 9 до 21.</p><script>1</script>",
         '<div id="app"><p>Цена 5 000</p></div><script>1</script>',
+        "<p>Загрузка вагонов: с 8 до 20, выгрузка круглосуточно. Адрес: ул. Мира, 5.</p><script>1</script>",
+        f"<div id='app'></div><header>{PROSE}</header><p>Наш адрес: Тверь, улица Мира, дом 5, вход со двора.</p><script>1</script>",
     ],
 )
 def test_a_page_with_text_needs_no_rendering(html):
