@@ -52,11 +52,11 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
 _PDF = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-")
 _FEED_START = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*>|\s)*<(?:rss|feed|rdf:rdf)\b",
+    rb"(?:\xef\xbb\xbf)?(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*>|\s)*+<(?:rss|feed|rdf:rdf)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _HTML_START = re.compile(
-    rb"(?:<!--.*?-->|<\?xml[^>]*>|\s|\xef\xbb\xbf)*<(?:!doctype\s+html|html|head|body|title|meta|script|style|link|h1|div|p|table|article|main)\b",
+    rb"(?:<!--.*?-->|<\?xml[^>]*>|\s|\xef\xbb\xbf)*+<(?:!doctype\s+html|html|head|body|title|meta|script|style|link|h1|div|p|table|article|main)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _XML_START = re.compile(rb"\s*<(?:\?xml|rss|feed|urlset|sitemapindex|rdf:rdf|svg|opml)\b", re.IGNORECASE)

@@ -31,8 +31,8 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
     timer = threading.Timer(seconds, ring)
     timer.daemon = True
-    timer.start()
     try:
+        timer.start()
         try:
             return work()
         finally:

@@ -25,8 +25,8 @@ _LIGATURES = {
     0xFB05: "st",
     0xFB06: "st",
 }
-_LEADERS = re.compile(r"\s*(?:\.\s?|·\s?|_){5,}\s*")
-_NUMBER = re.compile(r"(?<![\w.,])\d{1,5}(?![\w,]|\.\d)")
+_LEADERS = re.compile(r"(?:\.\s?|·\s?|_){5,}")
+_NUMBER = re.compile(r"(?<![\w.,])(\d{1,5})(?![\w,]|\.\d)")
 _EDGE = 3  # lines at the top and bottom of a page that may be running heads
 _PLACE = 3.0  # points: lines so near to each other on two pages stand at the same height
 _MAX_CELL_LINES = 8
@@ -141,25 +141,36 @@ def without_running_heads(pages: list[list[Line]]) -> list[list[Line]]:
     for number, page in enumerate(pages):
         gone = {id(line) for line in _edge(page) if runs(line, number)}
         out.append([line for line in page if id(line) not in gone])
-    return out
+    return out if 2 * _amount(out) >= _amount(pages) else pages  # pages that are all alike
+
+
+def _amount(pages: list[list[Line]]) -> int:
+    return sum(len(line.text) for page in pages for line in page)
 
 
 def _edge(page: list[Line]) -> Iterator[Line]:
     """The lines nearest to the top, then those nearest to the bottom, the outermost first and last."""
     ordered = sorted(page, key=lambda line: -line.y)
-    yield from ordered[:_EDGE]
-    yield from ordered[max(_EDGE, len(ordered) - _EDGE) :]
+    count = max(1, min(_EDGE, len(page) // 4))
+    yield from ordered[:count]
+    yield from ordered[max(count, len(ordered) - count) :]
 
 
 def _keys(line: Line, number: int) -> set[str]:
-    """The words, and the words with their first or last number told from that of the page."""
+    """
+    The words, and the words with their first or last number told from that of the page.
+
+    It may stand there more than once; on the last page, how many pages there are is the same.
+    """
     text = line.text.lower()
-    found = list(_NUMBER.finditer(text))
-    counted = {
-        f"{text[: match.start()]}#{int(match.group()) - number}{text[match.end() :]}"
-        for match in found[:1] + found[-1:]
-    }
-    return {text, *counted}
+    parts = _NUMBER.split(text)  # every second one is a number
+    keys = {text}
+    for value in {*parts[1:2], *parts[-2::2][:1]} if len(parts) > 1 else ():
+        told = f"#{int(value) - number}"
+        counted = [told if index % 2 and part == value else part for index, part in enumerate(parts)]
+        keys.add("".join(counted))
+        keys.add("".join([*counted[:-2], *parts[-2:]]))
+    return keys
 
 
 def _places(line: Line) -> tuple[int, ...]:

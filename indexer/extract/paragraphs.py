@@ -39,11 +39,22 @@ def to_markdown(pages: list[list[Line]]) -> tuple[str, str]:
     pages = [rows_of(page) for page in without_running_heads(pages)]
     _set_levels(pages)
     lines = [line for page in pages for line in page]
-    words = frozenset(word.lower() for line in lines for word in _WORD.findall(line.text))
+    words = _whole_words(lines)
     leading = _leading(pages)
     blocks = list(_blocks(pages, leading))
     text = "\n\n".join(filter(None, (_block(block, words) for block in blocks)))
     return text, _title_of(blocks, words)
+
+
+def _whole_words(lines: list[Line]) -> frozenset[str]:
+    """The words of a document, without the halves of those torn at a line's end."""
+    words: set[str] = set()
+    torn = False
+    for line in lines:
+        found = [word.lower() for word in _WORD.findall(line.text)]
+        after, torn = torn, line.text[-1] in _HYPHENS
+        words.update(found[int(after) : len(found) - int(torn)])
+    return frozenset(words)
 
 
 # ── headings and paragraphs ─────────────────────────────────────────────────────────────
