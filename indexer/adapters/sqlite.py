@@ -64,6 +64,33 @@ def _migrate(path: Path, connection: sqlite3.Connection, migrations: Sequence[Mi
 
 
 @contextlib.contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """
+    A connection that writes nothing, not even the files that WAL keeps beside.
+
+    Where these exist another process is at work, and they are used; else the file cannot
+    change under us except by a writer that starts meanwhile.
+    """
+    busy = path.with_name(f"{path.name}-wal").exists()
+    with mapped(path):
+        connection = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode=ro{'' if busy else '&immutable=1'}", uri=True, timeout=30
+        )
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """A consistent copy, or nothing if there is no source; the source is only read."""
+    if not source.is_file():
+        return
+    with reading(source) as ours, contextlib.closing(sqlite3.connect(target)) as theirs, mapped(source):
+        ours.backup(theirs)
+
+
+@contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """All or nothing; the write lock is taken at the start, so that it cannot be lost half-way."""
     connection.execute("BEGIN IMMEDIATE")

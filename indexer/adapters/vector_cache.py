@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from indexer.adapters.sqlite import mapped, open_database, transaction
+from indexer.adapters.sqlite import mapped, open_database, reading, transaction
 from indexer.errors import IndexerError
 from indexer.ports import Vector
 
@@ -111,6 +111,30 @@ class SqliteVectorCache:
                 part = self.path.with_name(self.path.name + suffix)
                 if part.exists():
                     part.replace(aside.with_name(aside.name + suffix))
+
+
+class ReadOnlyVectors:
+    """The same vectors for looking up: writes nothing, and knows nothing if there is no file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def get(self, keys: Sequence[str]) -> dict[str, Vector]:
+        """As `SqliteVectorCache.get`; a damaged file knows nothing."""
+        found: dict[str, Vector] = {}
+        if not self.path.is_file():
+            return found
+        try:
+            with reading(self.path) as connection, mapped(self.path):
+                for start in range(0, len(keys), KEYS_PER_QUERY):
+                    for key, blob in _select(connection, keys=keys[start : start + KEYS_PER_QUERY]):
+                        found[key.hex()] = np.frombuffer(blob, "<f4").astype(np.float32)
+        except IndexerError as error:
+            log.info("%s", error)
+        return found
+
+    def put(self, vectors: Mapping[str, Vector]) -> None:
+        """Nothing is kept."""
 
 
 def _select(connection: sqlite3.Connection, *, keys: Sequence[str]) -> list[tuple[bytes, bytes]]:

@@ -30,6 +30,11 @@ class RenderMode(StrEnum):
 ProjectName = Annotated[str, typer.Option("--project-name", help="The project's name (see `indexer list`).")]
 Language = Annotated[str, typer.Option(help="Language of the site: ru or en (default: each page's own).")]
 
+LlmChunk = Annotated[
+    bool | None,
+    typer.Option("--llm-chunk/--no-llm-chunk", help="Chunk with the chat model, or by paragraphs."),
+]
+
 LISTED: dict[str, Any] = {
     "urls": Annotated[
         list[str] | None, typer.Option("--urls", help="Single pages, separated by commas; repeatable.")
@@ -94,10 +99,7 @@ CRAWL: dict[str, Any] = {
     ],
 }
 PHASES: dict[str, Any] = {
-    "llm_chunk": Annotated[
-        bool | None,
-        typer.Option("--llm-chunk/--no-llm-chunk", help="Chunk with the chat model, or by paragraphs."),
-    ],
+    "llm_chunk": LlmChunk,
     "workers": Annotated[
         int | None, typer.Option(min=0, help="Worker processes; 0: everything in this one.")
     ],

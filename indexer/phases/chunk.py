@@ -138,6 +138,27 @@ def _chunks(layout: Layout, units: Sequence[Unit], pieces: Sequence[Named], titl
     return tuple(chunks)
 
 
+def questions(page: Page, *, settings: Chunking) -> list[tuple[str, str]]:
+    """What a chat model would be asked about a page: system and user message of each window."""
+    if is_blank(page.text, 0, len(page.text)):
+        return []
+    layout = lay_out(page.text, limit=settings.max_chars)
+    spans = windows(layout, size=settings.window)
+    return [
+        (
+            prompt.SYSTEM,
+            prompt.ask(
+                page.text[span.start : span.end],
+                title=page.title,
+                language=page.language,
+                part=number,
+                parts=len(spans),
+            ),
+        )
+        for number, span in enumerate(spans, 1)
+    ]
+
+
 class _Asking:
     """Asks a chat model about a text, window by window, and notes what came of it."""
 

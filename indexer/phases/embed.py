@@ -78,6 +78,26 @@ def embed(
     return results, work.sent, max(0, total - work.sent)
 
 
+def weigh(
+    pages: Iterable[ChunkedPage], *, model: Embed, cache: VectorCache, adapter: str = ""
+) -> tuple[int, int]:
+    """
+    Tokens of the distinct texts that stand for the pages' chunks: of all, of those the cache does not know.
+
+    Asks the model for counts only.
+    """
+    prefix = adapter_for(model.model, adapter).passage_prefix
+    work = _Vectors(model, cache=cache, prefix=prefix, adapter=adapter)
+    limit = model.limits.max_tokens
+    texts = {
+        part: work.count(part)
+        for page in pages
+        for chunk in page.chunks
+        for part in passages.parts_of(chunk, prefix=prefix, limit=limit, count=work.count)
+    }
+    return sum(texts.values()), sum(texts[text] for text in work.unknown(texts))
+
+
 def embed_queries(questions: Sequence[str], *, model: Embed, prefix: str) -> list[Vector]:
     """
     One unit vector per question. `prefix` is the manifest's `query_prefix`.
@@ -181,6 +201,11 @@ class _Vectors:
             # what turned out too long for the model comes back as halves
             halves = [half for text in owed for half in self._halves.get(text, ())]
             owed = [half for half in dict.fromkeys(halves) if not self._known(half)]
+
+    def unknown(self, texts: Iterable[str]) -> list[str]:
+        """Those of `texts` that the cache has no vector for."""
+        self._recall(list(texts))
+        return [text for text in texts if text not in self._found]
 
     def trouble(self, parts: Sequence[str]) -> str:
         """Why these parts have no common vector, or an empty string."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from indexer.artifacts import Sources
 from indexer.errors import Misconfigured
@@ -13,7 +16,7 @@ from indexer.ports import Chat, Embed, Fetch, Project, Registry, Render, VectorC
 from indexer.settings import Settings, private, secret
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from indexer.adapters.bot import HttpBot
     from indexer.adapters.catalogue import SqliteCatalogue
@@ -37,6 +40,13 @@ class Wiring:
         from indexer.adapters.registry import SqliteRegistry
 
         return SqliteRegistry(self.projects_dir)
+
+    @property
+    def has_registry(self) -> bool:
+        """Whether there is one; `registry` creates it."""
+        from indexer.adapters.registry import REGISTRY
+
+        return (self.projects_dir / REGISTRY).is_file()
 
     def folder(self, project: Project) -> Path:
         """The project's folder."""
@@ -113,6 +123,40 @@ class Wiring:
         from indexer.adapters.vector_cache import SqliteVectorCache
 
         return SqliteVectorCache(self.projects_dir / CACHE / "vectors.db")
+
+    def dry(self, folder: Path) -> Wiring:
+        """The same for a plan: models without keys, to count but not to ask, with their files in `folder`."""
+        from indexer.adapters.providers import WELL_KNOWN
+
+        known = {**WELL_KNOWN, **self.settings.providers}
+        keyless = {name: replace(one, api_key_env=(), api_key_file="") for name, one in known.items()}
+        models = replace(self.settings.models, cache_dir=str(folder))
+        return Wiring(replace(self.settings, providers=keyless, models=models))
+
+    def counter(self, model: str) -> Callable[[str], int]:
+        """Counts the tokens of a chat model's texts, roughly where its tokenizer is not at hand."""
+        from indexer.adapters.tokens import counter_for
+
+        return counter_for(model, folder=Path(self.settings.models.cache_dir))
+
+    @property
+    def known_vectors(self) -> VectorCache:
+        """The vector cache for looking up only: nothing is written, not even the file if there is none."""
+        from indexer.adapters.vector_cache import ReadOnlyVectors
+
+        return ReadOnlyVectors(self.projects_dir / CACHE / "vectors.db")
+
+    @contextlib.contextmanager
+    def catalogue_copy(self, project: Project) -> Iterator[SqliteCatalogue]:
+        """A copy of the project's URL table that ends with the block; an empty one for no project."""
+        from indexer.adapters.catalogue import CATALOGUE, SqliteCatalogue
+        from indexer.adapters.sqlite import copy_database
+
+        with tempfile.TemporaryDirectory(prefix="indexer-plan-") as name:
+            if project.name:
+                copy_database(self.folder(project) / CATALOGUE, Path(name) / CATALOGUE)
+            with contextlib.closing(SqliteCatalogue(Path(name))) as catalogue:
+                yield catalogue
 
     def store(self, project: Project) -> VectorStore:
         """The project's vector store."""
