@@ -3,7 +3,8 @@ Pages that are empty until their scripts run: `ports.Render` over Playwright and
 
 One browser a run, started when the first such page comes. Pages of a context share its
 cache, and a context is thrown away after some pages, with all that has gathered in it.
-The browser has no way out but `browser_proxy`, and sends no credentials of the project.
+The browser has no way out but `browser_proxy`. It never knows the project's credentials:
+they are added to single requests for the origins that they are for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from msgspec.structs import replace
 from indexer.adapters.browser_page import Traffic, come_to_rest, document
 from indexer.adapters.browser_proxy import GuardedProxy
 from indexer.adapters.http_guard import GuardedBackend, Resolver, resolve
+from indexer.adapters.http_private import Credentials
 from indexer.artifacts import Reason
 from indexer.crawl.robots import user_agent
 from indexer.crawl.urls import redact
@@ -82,9 +84,17 @@ class BrowserRender:
     Raises `Misconfigured` if there is no browser to use.
     """
 
-    def __init__(self, render: Render, crawl: Crawl, *, resolver: Resolver = resolve) -> None:
+    def __init__(
+        self,
+        render: Render,
+        crawl: Crawl,
+        *,
+        credentials: Credentials | None = None,
+        resolver: Resolver = resolve,
+    ) -> None:
         self._program = find_chromium(render.chromium)
         self._settings = render
+        self._credentials = credentials or Credentials()
         self._user_agent = user_agent(crawl)
         self._max_bytes = int(crawl.max_body_mb * 2**20)
         self._proxy = GuardedProxy(
@@ -138,8 +148,14 @@ class BrowserRender:
         page = context.page = await context.browsing.new_page()
         page.on("popup", lambda popup: asyncio.ensure_future(popup.close()))
         session = await context.browsing.new_cdp_session(page)
-        traffic = context.traffic = Traffic(session, response, proxy=self._proxy, max_bytes=self._max_bytes)
-        await traffic.start()
+        traffic = context.traffic = Traffic(
+            session,
+            response,
+            proxy=self._proxy,
+            credentials=self._credentials,
+            max_bytes=self._max_bytes,
+        )
+        await traffic.start(self._user_agent)
         try:
             await page.goto(response.final_url, wait_until="commit", timeout=0)
         except Error:
@@ -150,6 +166,7 @@ class BrowserRender:
         if traffic.moved:
             return replace(response, final_url=traffic.moved, body=b"", rendered=True)
         body = await document(page, max_bytes=self._max_bytes)
+        body = self._credentials.scrub(response.final_url, body)
         headers = {**response.headers, "content-type": "text/html; charset=utf-8"}
         return replace(response, headers=headers, body=body, rendered=True)
 
@@ -163,7 +180,6 @@ class BrowserRender:
                 return self._idle.pop()
         assert self._browser is not None
         browsing = await self._browser.new_context(
-            user_agent=self._user_agent,
             viewport={"width": _VIEW[0], "height": _VIEW[1]},
             service_workers="block",
             accept_downloads=False,
@@ -224,7 +240,7 @@ class BrowserRender:
                 self._browser = await self._playwright.chromium.launch(
                     executable_path=self._program,
                     headless=True,
-                    args=list(_FLAGS),
+                    args=[*_FLAGS, f"--user-agent={self._user_agent}"],
                     chromium_sandbox=not root,  # Chromium has no sandbox for root
                     proxy={"server": self._address},
                     handle_sigint=False,
@@ -257,6 +273,8 @@ class _Context:
         self.traffic: Traffic | None = None
 
     async def close_page(self) -> None:
+        if self.page is not None:
+            await self.page.goto("about:blank")  # else requests yet undecided would go out as it closes
         if self.traffic is not None:
             self.traffic.stop()
         if self.page is not None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from indexer.artifacts import Reason
@@ -19,17 +21,24 @@ if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
 
     from indexer.adapters.browser_proxy import GuardedProxy
+    from indexer.adapters.http_private import Credentials
     from indexer.ports import Response
 
 MAX_REQUESTS = 300  # of one page: a script that asks on and on must not harm the site
 MAX_LOADS = 3  # a page may load itself again, having set a cookie
 MAX_TRANSFER = 5  # times the limit of one body, for all that a page loads
 QUIET = 0.5  # seconds without a change of the document
+SILENCE = 1.0  # seconds without a byte of an answer that has begun
 _TEXT = 120  # characters that make a page worth to be taken as it is
 _WANTED = frozenset(("Script", "Stylesheet", "XHR", "Fetch", "Preflight", "EventSource"))
 _AWAITED = frozenset(("Document", "Script", "Stylesheet", "XHR", "Fetch"))
 _METHODS = frozenset(("GET", "HEAD", "POST", "OPTIONS"))
 _KEPT_HEADERS = ("content-type", "content-security-policy")
+_SANDBOX = {"name": "content-security-policy", "value": "sandbox allow-scripts allow-same-origin"}
+
+_LANGUAGE = re.compile(
+    rb"<html\b[^>]*?\slang\s*=\s*[\"']?([A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*)", re.IGNORECASE
+)
 
 _REST = """([quiet, limit]) => new Promise(done => {
   const end = () => { watch.disconnect(); done((document.body?.innerText || '').trim().length); };
@@ -64,32 +73,45 @@ class Traffic:
     """
     What a page asks for. The first document is answered with `shell`; none is fetched.
 
+    It is shown in a sandbox: it opens no windows, sends no forms, downloads nothing.
+
     `moved`: the address that a script wanted to leave for.
     """
 
-    def __init__(self, session: CDPSession, shell: Response, *, proxy: GuardedProxy, max_bytes: int) -> None:
+    def __init__(
+        self,
+        session: CDPSession,
+        shell: Response,
+        *,
+        proxy: GuardedProxy,
+        credentials: Credentials,
+        max_bytes: int,
+    ) -> None:
         self.moved = ""
         self._session = session
         self._shell = shell
         self._proxy = proxy
+        self._credentials = credentials
         self._left = max_bytes * MAX_TRANSFER
         self._frame = ""
         self._address = ""
         self._loads = 0
         self._requests = 0
-        self._open: set[str] = set()
+        self._open: dict[str, float] = {}  # request → until when it is waited for
         self._answers: set[asyncio.Task[None]] = set()
 
-    async def start(self) -> None:
-        """From here on nothing is asked for unseen."""
+    async def start(self, user_agent: str) -> None:
+        """From here on nothing is asked for unseen, nor under another name."""
         tree = await self._session.send("Page.getFrameTree")
         self._frame = tree["frameTree"]["frame"]["id"]
         self._session.on("Fetch.requestPaused", self._paused)
         self._session.on("Network.requestWillBeSent", self._sent)
+        self._session.on("Network.responseReceived", self._heard)
         self._session.on("Network.dataReceived", self._received)
         for event in ("Network.loadingFinished", "Network.loadingFailed"):
             self._session.on(event, self._ended)
         await self._session.send("Network.enable")
+        await self._session.send("Emulation.setUserAgentOverride", self._visitor(user_agent))
         await self._session.send("Page.setPrerenderingAllowed", {"isAllowed": False})
         await self._session.send("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
 
@@ -101,23 +123,36 @@ class Traffic:
     @property
     def busy(self) -> bool:
         """Whether something is still on its way that may change the document."""
-        return bool(self._open)
+        now = asyncio.get_running_loop().time()
+        return any(until > now for until in self._open.values())
 
     def check(self) -> None:
         """Raises `Permanent` if the page has loaded more than it may."""
         if self._left < 0:
             raise Permanent("its scripts load more than the limit (--max-body-mb)", reason=Reason.TOO_LARGE)
 
+    def _visitor(self, user_agent: str) -> dict[str, str]:
+        """Who asks, and in which language: the shell's own, so that a site that asks does not switch."""
+        declared = _LANGUAGE.search(self._shell.body[:4096])
+        language = {"acceptLanguage": declared.group(1).decode()} if declared else {}
+        return {"userAgent": user_agent, **language}
+
     # ── events ──────────────────────────────────────────────────────────────────────────
 
     def _sent(self, event: dict[str, Any]) -> None:
         if event.get("type") in _AWAITED:
-            self._open.add(event["requestId"])
+            self._open[event["requestId"]] = math.inf
+
+    def _heard(self, event: dict[str, Any]) -> None:
+        """A body that no script reads never comes to its end."""
+        if event["requestId"] in self._open:
+            self._open[event["requestId"]] = asyncio.get_running_loop().time() + SILENCE
 
     def _ended(self, event: dict[str, Any]) -> None:
-        self._open.discard(event["requestId"])
+        self._open.pop(event["requestId"], None)
 
     def _received(self, event: dict[str, Any]) -> None:
+        self._heard(event)
         self._left -= max(event.get("dataLength", 0), event.get("encodedDataLength", 0))
 
     def _paused(self, event: dict[str, Any]) -> None:
@@ -145,7 +180,17 @@ class Traffic:
         if not wanted or self._requests > MAX_REQUESTS or self._left < 0:
             return "Fetch.failRequest", {"errorReason": "BlockedByClient"}
         self._proxy.admit(url)
-        return "Fetch.continueRequest", {}
+        return "Fetch.continueRequest", self._private(url, request["headers"])
+
+    def _private(self, url: str, headers: dict[str, str]) -> dict[str, Any]:
+        """The project's credentials for exactly this hop: they follow no redirect."""
+        own = next((value for name, value in headers.items() if name.lower() == "cookie"), "")
+        added = {name.decode(): value.decode() for name, value in self._credentials.headers(url, own)}
+        names = {name.lower() for name in added}
+        if not names - {"cookie"} and added.get("Cookie", "") == own:
+            return {}
+        kept = {name: value for name, value in headers.items() if name.lower() not in names}
+        return {"headers": [{"name": name, "value": value} for name, value in {**kept, **added}.items()]}
 
     def _document(self, url: str, method: str, *, main: bool) -> tuple[str, dict[str, Any]]:
         if not main:
@@ -156,7 +201,8 @@ class Traffic:
             headers = self._shell.headers
             kept = [{"name": name, "value": headers[name]} for name in _KEPT_HEADERS if name in headers]
             body = base64.b64encode(self._shell.body).decode()
-            return "Fetch.fulfillRequest", {"responseCode": 200, "responseHeaders": kept, "body": body}
+            answer = {"responseCode": 200, "responseHeaders": [*kept, _SANDBOX], "body": body}
+            return "Fetch.fulfillRequest", answer
         if url != self._address and method == "GET" and url.startswith(("http://", "https://")):
             self.moved = self.moved or url
         return "Fetch.failRequest", {"errorReason": "Aborted"}

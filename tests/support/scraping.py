@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from indexer.adapters.catalogue import SqliteCatalogue
 from indexer.adapters.files import FileArtifacts
 from indexer.adapters.http import HttpFetch
 from indexer.artifacts import Page, Sources
 from indexer.pipeline.scraping import ScrapeReport, scrape_all
-from indexer.ports import UrlRow
+from indexer.ports import Render, UrlRow
 from indexer.settings import Settings, load
 from tests.support.web import Site
 
@@ -50,7 +53,8 @@ class Project:
 
     def scrape(
         self, sources: Sources, *, pool: Executor | None = None, close: bool = True, force: bool = False,
-        only: tuple[str, ...] | None = None, favor_recall: bool = True, **crawl: Any,
+        only: tuple[str, ...] | None = None, favor_recall: bool = True,
+        render: Callable[[Settings], Render] | None = None, max_age_hours: float = 24.0, **crawl: Any,
     ) -> ScrapeReport:  # fmt: skip
         """Run once; `close` 0: the visit stays open, as after a kill."""
         catalogue = SqliteCatalogue(self.folder)
@@ -63,16 +67,20 @@ class Project:
                 },
                 environ={},
             )
+        settings = replace(settings, render=replace(settings.render, max_age_hours=max_age_hours))
         fetch = HttpFetch(settings.crawl)
 
         async def run() -> ScrapeReport:
+            browser = render(settings) if render else None
             try:
                 return await scrape_all(
                     sources, settings=settings, catalogue=catalogue, artifacts=self.artifacts, fetch=fetch,
-                    pool=pool, visit=visit, only=only, force=force,
+                    render=browser, pool=pool, visit=visit, only=only, force=force,
                 )  # fmt: skip
             finally:
                 await fetch.aclose()
+                if browser is not None:
+                    await browser.aclose()
 
         try:
             visit = catalogue.open_visit(24)
