@@ -7,6 +7,7 @@ The errors of indexer, split by what the caller should do.
     │   └── Refused           a publish gate said no; the old index stays (exit 4)
     ├── Misconfigured         wrong usage or configuration; a person must act (exit 2)
     ├── Busy                  another run holds the project (exit 5)
+    ├── ModelChanged          the model behind a name gives vectors of another dimension
     ├── AllProvidersExhausted every provider of a chain failed; names each failure
     └── Interrupted           stopped by a person or a signal; resumable (exit 130)
 
@@ -99,6 +100,17 @@ class AllProvidersExhausted(IndexerError):
         return _rebuild, (type(self), self.args, dict(self.__dict__))
 
 
+class ModelChanged(IndexerError):
+    """The model gives vectors of `dimension` numbers now: those made before are of no use."""
+
+    def __init__(self, message: str, *, dimension: int) -> None:
+        super().__init__(message)
+        self.dimension = dimension
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.args, dict(self.__dict__))
+
+
 class Interrupted(IndexerError):
     """Stopped by a person or a signal; the next run goes on from here."""
 
@@ -116,7 +128,7 @@ def disk_error(path: Path, error: OSError) -> IndexerError:
     """What a person can do about a failed write."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return IndexerError(f"no space left to write {path}; free some space and run again: nothing is lost")
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.ENOENT):
         return Misconfigured(
             f"cannot write {path}: {error.strerror}; make the folder writable or choose --projects-dir"
         )

@@ -203,6 +203,10 @@ class Artifacts(Protocol):
         """The stored signature without building the artifact; empty if there is none to trust."""
         ...
 
+    def dimension(self, key: str) -> int:
+        """Of the stored vectors of a page; 0 if there are none to trust."""
+        ...
+
     def keys(self, kind: type[Artifact]) -> Iterator[str]: ...
 
     def sweep(self) -> None:

@@ -103,7 +103,7 @@ class Index(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     k1: Annotated[float, Meta(gt=0)] = 1.5
     b: Annotated[float, Meta(ge=0, le=1)] = 0.75
-    analyzer: str = "stem"
+    analyzer: Literal["stem", "plain"] = "stem"
     keep_generations: Annotated[int, Meta(ge=1)] = 2
 
 
@@ -140,7 +140,7 @@ class Models(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     batch_tokens: Positive = 100_000
     adapter: str = ""
     threads: Count = 0
-    precision: str = "int8"
+    precision: Literal["int8", "fp32"] = "int8"
     cache_dir: str = ""
 
 

@@ -35,6 +35,7 @@ class _Head(Struct):
     schema: int
     signature: str = ""
     url: str = ""
+    dimension: int = 0
 
 
 class FileArtifacts:
@@ -61,6 +62,13 @@ class FileArtifacts:
         data = self._read(path)
         head = self._head(path, data, key) if data is not None else None
         return head.signature if head else ""
+
+    def dimension(self, key: str) -> int:
+        """Of the stored vectors of a page; 0 if there are none to trust."""
+        path = self._path(EmbeddedPage, key)
+        data = self._read(path)
+        head = self._head(path, data, key) if data is not None else None
+        return head.dimension if head else 0
 
     def save(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> None:
         """Write atomically; the folder is made if need be."""

@@ -135,16 +135,19 @@ class Generations:
     # ── what is current ─────────────────────────────────────────────────────────────────
 
     def current(self) -> str:
-        """The generation that CURRENT names, or an empty string."""
+        """The generation that CURRENT names; an empty string if it names none (damage is logged)."""
         path = self.folder / CURRENT
         try:
             name = path.read_text(encoding="ascii").strip()
         except FileNotFoundError:
             return ""
-        except (OSError, UnicodeDecodeError) as error:
-            raise IndexerError(f"cannot read {path}: {error}") from error
+        except UnicodeDecodeError:
+            name = "?"
+        except OSError as error:
+            raise IndexerError(f"cannot read {path}: {error.strerror}") from error
         if not _NAME.fullmatch(name):
-            raise IndexerError(f"{path} does not name a generation; {REBUILD} after removing that file")
+            log.warning("%s does not name a generation; the next run builds the index anew", path)
+            return ""
         return name
 
     def point_to(self, name: str) -> None:
@@ -173,7 +176,7 @@ class Generations:
     def state(self, name: str) -> str:
         """`sealed`, `published`, or an empty string while it is being built (or missing)."""
         try:
-            return (self.path(name) / STATE).read_text(encoding="ascii").strip()
+            return (self.path(name) / STATE).read_text(encoding="ascii", errors="replace").strip()
         except FileNotFoundError:
             return ""
         except OSError as error:

@@ -143,6 +143,7 @@ class OnnxEngine:
     def __init__(self, graph: bytes, weights: E5Weights) -> None:
         import onnxruntime
 
+        onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1

@@ -27,19 +27,33 @@ def open_database(path: Path, migrations: Sequence[Migration], *, mode: int = 0o
     `IndexerError` for a damaged file.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=mode)
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(mode=mode)
     except OSError as error:
         raise disk_error(path, error) from error
     with mapped(path):
-        connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
         try:
+            return _opened(path, migrations, str(path))
+        except sqlite3.OperationalError:
+            # A full or read-only disk: what is there can still be read.
+            frozen = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+            with contextlib.suppress(sqlite3.Error):
+                return _opened(path, migrations, frozen)
+            raise
+
+
+def _opened(path: Path, migrations: Sequence[Migration], name: str) -> sqlite3.Connection:
+    uri = name.startswith("file:")
+    connection = sqlite3.connect(name, timeout=30, isolation_level=None, check_same_thread=False, uri=uri)
+    try:
+        if not uri:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            _migrate(path, connection, migrations)
-        except BaseException:
-            connection.close()
-            raise
+        _migrate(path, connection, migrations)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -114,9 +128,9 @@ def mapped(path: Path) -> Iterator[None]:
             raise Misconfigured(
                 f"cannot write {path}: {text}; make the folder writable or choose --projects-dir"
             ) from error
-        if "full" in text:
+        if "full" in text or "disk I/O" in text:
             raise IndexerError(
-                f"no space left to write {path}; free some space and run again: nothing is lost"
+                f"{path}: {text}; free some space on that disk and run again: nothing is lost"
             ) from error
         if "malformed" in text or "not a database" in text:
             raise IndexerError(

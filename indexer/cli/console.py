@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -51,6 +53,17 @@ class _Handler(logging.StreamHandler[TextIO]):
         super().emit(record)
 
 
+def _open_streams() -> None:
+    """A closed stdout or stderr swallows; a letter that the terminal cannot show is escaped."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the whole process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 class Console:
     """Where a command prints. Implements `report.Progress`."""
 
@@ -60,6 +73,7 @@ class Console:
         self.verbose = verbose
         self.known: list[str] = []
         self._meter: Meter | None = None
+        _open_streams()
         self._set_up_logs()
 
     def result(self, value: Any, text: str) -> None:

@@ -105,6 +105,9 @@ PHASES: dict[str, Any] = {
     ],
     "from_phase": Annotated[PhaseName, typer.Option("--from-phase", help="First phase to run.")],
     "until_phase": Annotated[PhaseName, typer.Option("--until-phase", help="Last phase to run.")],
+    "allow_shrink": Annotated[
+        bool, typer.Option("--allow-shrink", help="Publish even if more than a tenth of the pages are gone.")
+    ],
     "force": Annotated[bool, typer.Option("--force", help="Redo the phases even where nothing changed.")],
     "register": Annotated[
         bool, typer.Option("--register/--no-register", help="Tell the bot when the index is published.")
@@ -114,6 +117,7 @@ DEFAULTS: dict[str, Any] = {
     "from_phase": PhaseName.SCRAPE,
     "until_phase": PhaseName.INDEX,
     "force": False,
+    "allow_shrink": False,
     "register": True,
 }
 

@@ -19,7 +19,7 @@ from indexer.cli.options import (
     sources_of,
 )
 from indexer.cli.session import Session, command
-from indexer.errors import Exit, Misconfigured
+from indexer.errors import Exit, IndexerError, Misconfigured
 
 if TYPE_CHECKING:
     from indexer.artifacts import Sources
@@ -52,7 +52,7 @@ def init_project(  # noqa: PLR0913 - the command's options
     phases: dict[str, Any],
 ) -> Exit:
     """Create a project; with SOURCES also index it, publish it and register it with the bot."""
-    from indexer.pipeline.projects import create, text_or_file
+    from indexer.pipeline.projects import create, forget_if_empty, text_or_file
     from indexer.ports import Project
 
     parsed = sources_of(sources)
@@ -72,7 +72,12 @@ def init_project(  # noqa: PLR0913 - the command's options
         ),
     )
     session.console.say(f"Created project {project.name} ({project.id})")
-    return _run(session, project, parsed, flags, phases)
+    try:
+        return _run(session, project, parsed, flags, phases)
+    except IndexerError:
+        if forget_if_empty(session.wiring(project), project):
+            session.console.say(f"Nothing was found, so project {project.name} was removed again")
+        raise
 
 
 def seed(
@@ -146,10 +151,12 @@ def _run(
         last=phases["until_phase"].value,
         only=only,
         force=phases["force"],
+        allow_shrink=phases["allow_shrink"],
         register=phases["register"],
     )
     if known == Sources() and request.wants("scrape"):
         return _created_only(session, project)
+    session.resume = f"indexer seed --project-name {project.name}"
     report, exit_code = run(wiring, project, request, session.console)
     session.console.result(report, _summary(report))
     return exit_code
@@ -187,11 +194,15 @@ def _check(
     phases: dict[str, Any],
 ) -> None:
     """Raise for what can be seen to be wrong before anything is stored."""
+    from indexer.artifacts import Sources
     from indexer.pipeline.projects import stored_sources, with_options
     from indexer.pipeline.run import check_order
 
     check_order(phases["from_phase"].value, phases["until_phase"].value)
     planned = with_options(project, sources, flags)
     wiring = session.wiring(planned)
+    if stored_sources(planned) != Sources():
+        wiring.preflight(planned, until=phases["until_phase"].value, bot=phases["register"])
     if phases["from_phase"] is PhaseName.SCRAPE:
         wiring.credentials(stored_sources(planned))
+        wiring.render()

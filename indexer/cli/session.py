@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import inspect
 import os
 import signal
@@ -56,6 +57,7 @@ class Session:
     def __init__(self, given: Mapping[str, Any]) -> None:
         self.config: Path | None = given["config"]
         self.projects_dir: Path | None = given["projects_dir"]
+        self.resume = ""
         self.console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
 
     def settings(self, flags: Mapping[str, Any] | None = None) -> Settings:
@@ -149,19 +151,30 @@ def _run(function: Callable[..., Any], session: Session, given: dict[str, Any]) 
         console.error(str(error), error.exit_code)
         return int(error.exit_code)
     except KeyboardInterrupt:
-        console.error("interrupted; run the same command again to go on from here", Exit.INTERRUPTED)
+        go_on = f"; nothing is lost: go on with `{session.resume}`" if session.resume else ""
+        console.error(f"interrupted{go_on}", Exit.INTERRUPTED)
         return int(Exit.INTERRUPTED)
+    except typer.Abort:
+        console.error("aborted: no answer could be read; see --yes", Exit.USAGE)
+        return int(Exit.USAGE)
     except BrokenPipeError:
         with contextlib.suppress(OSError):  # the reader of our stdout has gone: nothing to tell it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(Exit.FAILED)
     except Exception as error:  # noqa: BLE001 - the last line before a person
-        if console.verbose:
-            console.error(traceback.format_exc(), Exit.FAILED)
-        else:
-            console.error(
-                f"unexpected {type(error).__name__}: {error}; what is done is kept. "
-                "Run again with -v and report what it says",
-                Exit.FAILED,
-            )
-        return int(Exit.FAILED)
+        return _unexpected(console, error)
+
+
+def _unexpected(console: Console, error: Exception) -> int:
+    """What no part of the program foresaw."""
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        console.error(f"no space left to write to: {error}; free some and run again", Exit.FAILED)
+    elif console.verbose:
+        console.error(traceback.format_exc(), Exit.FAILED)
+    else:
+        console.error(
+            f"unexpected {type(error).__name__}: {error}; what is done is kept. "
+            "Run again with -v and report what it says",
+            Exit.FAILED,
+        )
+    return int(Exit.FAILED)

@@ -20,7 +20,7 @@ from indexer.artifacts import ChunkedPage, EmbeddedChunk, EmbeddedPage, Outcome,
 from indexer.embed import passages
 from indexer.embed.adapters import adapter_for
 from indexer.embed.batches import batches
-from indexer.errors import AllProvidersExhausted, IndexerError, Misconfigured, Permanent
+from indexer.errors import AllProvidersExhausted, IndexerError, Misconfigured, ModelChanged, Permanent
 from indexer.ports import TOO_LONG, Embed, Vector, VectorCache
 
 PHASE = "embed"
@@ -46,7 +46,13 @@ def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimen
 
 
 def embed(
-    pages: Sequence[ChunkedPage], *, model: Embed, cache: VectorCache, adapter: str = "", dimension: int = 0
+    pages: Sequence[ChunkedPage],
+    *,
+    model: Embed,
+    cache: VectorCache,
+    adapter: str = "",
+    dimension: int = 0,
+    expected: int = 0,
 ) -> tuple[list[EmbeddedPage | Outcome], int, int]:
     """
     Embed a slice of pages in common batches.
@@ -54,11 +60,14 @@ def embed(
     Returns one `EmbeddedPage` or failed `Outcome` per page, in order, the number of texts
     that the model gave vectors for, and the number of texts that needed none (cached, or
     repeated).
-    Raises `AllProvidersExhausted` when the model cannot be had, `Misconfigured` when its
-    dimension is not that of the vectors made before.
+    `expected`: the dimension of the project's other vectors, if it is known. Raises
+    `AllProvidersExhausted` when the model cannot be had, `ModelChanged` when its dimension
+    is not that of the vectors made before, `Misconfigured` when it is not the configured one.
     """
     prefix = adapter_for(model.model, adapter).passage_prefix
-    work = _Vectors(model, cache=cache, prefix=prefix, adapter=adapter, dimension=dimension)
+    work = _Vectors(
+        model, cache=cache, prefix=prefix, adapter=adapter, configured=dimension, expected=expected
+    )
     limit = model.limits.max_tokens
     plan = [
         [passages.parts_of(chunk, prefix=prefix, limit=limit, count=work.count) for chunk in page.chunks]
@@ -166,13 +175,15 @@ class _Vectors:
         cache: VectorCache | None,
         prefix: str,
         adapter: str = "",
-        dimension: int = 0,
+        configured: int = 0,
+        expected: int = 0,
     ) -> None:
         self.model = model
         self.cache = cache
         self.prefix = prefix
         self.adapter = adapter_for(model.model, adapter).name
-        self.dimension = dimension or model.dimension
+        self.configured = configured
+        self.dimension = configured or model.dimension or expected
         self.count = functools.cache(model.count)
         self.sent = 0
         self._found: dict[str, Vector] = {}
@@ -277,11 +288,10 @@ class _Vectors:
         from indexer.embed import vectors
 
         if self.dimension and row.size != self.dimension:
-            raise Misconfigured(
-                f"{self.model.model} gives vectors of {row.size} numbers, but {self.dimension} are expected "
-                "(models.dimension, or the vectors made before); configure the model that made the others, "
-                "or remove the vectors of this one from .cache and embed again with --force"
-            )
+            told = f"{self.model.model} gives vectors of {row.size} numbers"
+            if self.configured:
+                raise Misconfigured(f"{told}, but models.dimension is {self.configured}; correct one of them")
+            raise ModelChanged(f"{told}, those made before have {self.dimension}", dimension=int(row.size))
         problem = vectors.flaw(row, self.dimension)
         if problem:
             self._failed[text] = f"the vector that {self.model.model} gave is unusable: {problem}"

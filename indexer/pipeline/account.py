@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from indexer.artifacts import ChunkedPage, Page, Reason, State
-from indexer.pipeline.run import live_rows, stale
+from indexer.pipeline import owing, publish
+from indexer.pipeline.run import live_rows
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Project, UrlRow
 from indexer.settings import Crawl
@@ -41,6 +42,7 @@ def _record(row: UrlRow, artifacts: Artifacts) -> dict[str, Any]:
         "reason": Reason.PENDING.value if pending else row.reason,
         "detail": row.detail,
         "found_in": row.found_in,
+        "notes": [*(page.notes if page else ()), *(chunked.notes if chunked else ())],
         "title": page.title if page else "",
         "text": page.text if page else "",
         "chunks": [
@@ -62,7 +64,7 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
     with wiring.catalogue(project) as catalogue:
         reasons = catalogue.reasons()
         number, opened, closed = catalogue.last_visit()
-        owed = stale(artifacts, catalogue)
+        owed = owing.owed(wiring, artifacts, catalogue)
         pages = sum(1 for _ in live_rows(catalogue))
     manifest = wiring.store(project).current()
     states: dict[str, int] = {}
@@ -87,7 +89,7 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
         "model": manifest.model if manifest else "",
         "analyzer": manifest.analyzer if manifest else "",
         "bot_url": project.bot_url,
-        "registered": bool(project.registered) and project.registered.endswith(f" {project.generation}"),
+        "registered": publish.is_registered(wiring, project),
         "sources": project.options.get("sources", {}),
         "ignore_robots": wiring.settings.crawl.ignore_robots,
         "private": _private(wiring.settings.crawl),

@@ -12,7 +12,7 @@ from indexer.pipeline.projects import check_language, parse_sources, stored_sour
 from indexer.ports import Project
 from indexer.settings import Settings, load
 
-_PROMPT = re.compile(r"(prompt\d{1,2}|start_reply)")
+_PROMPT = re.compile(r"(prompt[1-9]\d?|start_reply)")
 _SOURCES = {"sitemap_url": "sitemaps", "urls": "urls", "crawl": "crawl"}
 _COLUMNS = ("bot_url", "tg_api_key", "tg_lead_group", "language")
 SECTIONS = ("crawl", "extract", "chunk", "index", "search")
@@ -33,6 +33,8 @@ def change(project: Project, key: str, value: str) -> Project:
     if name in _COLUMNS:
         if name == "language":
             check_language(value)
+        if name == "bot_url" and value.strip():
+            parse_sources(crawl=[value.strip()])  # an address like any other
         return msgspec.structs.replace(project, **{name: value.strip()})
     if _PROMPT.fullmatch(name):
         prompts = {**project.prompts, name: value}

@@ -13,9 +13,9 @@ from indexer.artifacts import Outcome, Page, Source
 from indexer.ids import url_key
 from indexer.ports import Artifacts, Catalogue, UrlRow
 
-BATCH = 50
+BATCH = 8
 BATCH_FOUND = 1000
-SECONDS = 0.2
+SECONDS = 0.05
 
 
 class Journal:

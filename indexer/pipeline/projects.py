@@ -165,7 +165,8 @@ def _address(url: str, place: str) -> str:
 def _shown(url: str) -> str:
     """The address without credentials."""
     head, at, tail = url.rpartition("@")
-    return f"{head.partition('//')[0]}//***@{tail}" if at and "//" in head else url
+    scheme, slashes, _ = head.partition("//")
+    return f"{scheme if slashes else ''}{slashes}***@{tail}" if at and ":" in head else url
 
 
 def text_or_file(text: str) -> str:
@@ -189,7 +190,11 @@ def local_files(paths: Sequence[Path]) -> tuple[str, ...]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
+            inside = sorted(
+                p
+                for p in path.rglob("*")
+                if p.suffix.lower() in suffixes and p.is_file() and not p.is_symlink()
+            )
             if not inside:
                 raise Misconfigured(f"folder {path} holds no {', '.join(suffixes)} file")
             found += inside
@@ -200,6 +205,15 @@ def local_files(paths: Sequence[Path]) -> tuple[str, ...]:
         else:
             found.append(path)
     return tuple(dict.fromkeys(path.resolve().as_uri() for path in found))
+
+
+def forget_if_empty(wiring: Wiring, project: Project) -> bool:
+    """Remove a project for which not one URL was found; returns whether it was."""
+    with wiring.catalogue(project) as catalogue:
+        if catalogue.counts():
+            return False
+    remove(wiring, project)
+    return True
 
 
 def remove(wiring: Wiring, project: Project) -> None:

@@ -13,6 +13,9 @@ from indexer.pipeline.report import Progress
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Project, VectorStore
 
+SHRINK_PAGES = 5  # a loss of more pages than this …
+SHRINK_SHARE = 0.1  # … and of more than this share of them is refused
+
 
 class Published(Struct, frozen=True, kw_only=True):
     """The live generation. `built`: it is new; else it was what these pages give already."""
@@ -23,7 +26,13 @@ class Published(Struct, frozen=True, kw_only=True):
 
 
 def publish(
-    wiring: Wiring, project: Project, artifacts: Artifacts, keys: list[str], *, force: bool = False
+    wiring: Wiring,
+    project: Project,
+    artifacts: Artifacts,
+    keys: list[str],
+    *,
+    force: bool = False,
+    allow_shrink: bool = False,
 ) -> Published:
     """
     Make the embedded pages of `keys` the live index, unless they are already.
@@ -40,10 +49,14 @@ def publish(
     if not signed:
         raise _nothing(project, current)
     signature = phase.signature_of(signed, settings=wiring.settings.index, language=project.language)
-    if current is not None and current.signature == signature and not force:
+    mine = current is not None and current.project_id == project.id
+    if current is not None and mine and current.signature == signature and not force:
         return Published(
             project=_finish(wiring, project, artifacts, store, current), manifest=current, built=False
         )
+
+    if current is not None and mine and not allow_shrink:
+        _refuse_shrinking(project, current, len(signed))
 
     def pages() -> Iterator[EmbeddedPage]:
         for key, _ in signed:
@@ -68,6 +81,17 @@ def publish(
     return Published(
         project=_finish(wiring, project, artifacts, store, manifest), manifest=manifest, built=True
     )
+
+
+def _refuse_shrinking(project: Project, current: Manifest, pages: int) -> None:
+    """A site that was redesigned, emptied or half down must not empty its bot overnight."""
+    lost = current.pages - pages
+    if lost > SHRINK_PAGES and lost > SHRINK_SHARE * current.pages:
+        raise Refused(
+            f"{lost} of {current.pages} pages of {project.name!r} are gone, and such a loss is not published "
+            f"unasked: the live index stays as it is. See `indexer status --project-name {project.name}` for "
+            "what became of them; if it is right, run again with --allow-shrink"
+        )
 
 
 def _finish(
@@ -107,6 +131,12 @@ def _nothing(project: Project, current: Manifest | None) -> IndexerError:
     )
 
 
+def is_registered(wiring: Wiring, project: Project) -> bool:
+    """Whether the bot that is configured now was told of the live generation."""
+    url = (project.bot_url or wiring.settings.bot.url).rstrip("/")
+    return bool(url and project.generation) and project.registered == f"{url} {project.generation}"
+
+
 def register(
     wiring: Wiring, project: Project, progress: Progress, *, again: bool = False
 ) -> tuple[bool, Exit]:
@@ -125,7 +155,7 @@ def register(
         )
         return False, Exit.DONE
     known = f"{bot.url} {project.generation}"
-    if project.registered == known and not again:
+    if is_registered(wiring, project) and not again:
         return True, Exit.DONE
     reader = wiring.store(project).reader()
     if reader is None:

@@ -21,7 +21,8 @@ from indexer.phases.scrape import Reading, Scraped
 from indexer.ports import Artifacts, Response
 from indexer.settings import Extract
 
-BATCH = 4
+BATCH = 2
+_DOCUMENTS = (b"%PDF", b"PK\x03\x04")
 
 
 def read_batch(artifacts: Artifacts, reading: Reading, responses: list[Response]) -> list[Scraped]:
@@ -74,6 +75,8 @@ class Readers:
 
     async def read(self, response: Response) -> Scraped:
         """What a response came to; its page is durable when this returns."""
+        if self._pool is None and response.body.startswith(_DOCUMENTS):  # seconds: fetches would time out
+            return (await asyncio.to_thread(self._read, [response]))[0]
         if self._pool is None or response.status != 200:  # noqa: PLR2004 - HTTP: only these cost anything
             return self._read([response])[0]
         result: asyncio.Future[Scraped] = asyncio.get_running_loop().create_future()

@@ -16,17 +16,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Reason, Sources, State
+from indexer.artifacts import ChunkedPage, EmbeddedPage, Reason, Sources, State
 from indexer.errors import Exit, Misconfigured
 from indexer.pipeline import publish, work
 from indexer.pipeline.drive import drive
+from indexer.pipeline.embedding import Embedding
 from indexer.pipeline.pools import open_processes, open_threads
 from indexer.pipeline.report import Progress, Report, count
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 
 PHASES = ("scrape", "chunk", "embed", "index")
-EMBED_SLICE = 32  # pages whose chunks share batches; a kill loses at most the batch in flight
 CHATS_AT_ONCE = 8
 _LATER = (Reason.CHUNK_FAILED, Reason.EMBED_FAILED)
 
@@ -40,6 +40,7 @@ class Request(Struct, frozen=True, kw_only=True):
     only: tuple[str, ...] = ()
     force: bool = False
     register: bool = True
+    allow_shrink: bool = False
 
     def wants(self, phase: str) -> bool:
         """Whether a phase is part of this run."""
@@ -94,6 +95,7 @@ class _Run:
     pool: Executor
     report: Report
     troubles: dict[str, _Trouble] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def artifacts(self) -> Artifacts:
@@ -140,7 +142,7 @@ class _Run:
         self.say_manners()
 
         async def scraping() -> Any:
-            render = self.wiring.render()
+            render = self.wiring.render(self.request.sources)
             fetch = self.wiring.fetch(self.request.sources)
             try:
                 return await scrape_all(
@@ -193,26 +195,26 @@ class _Run:
             with closing(results):
                 self.report.chunks = self.gather("Chunking", results, live)
         self.report.chat_calls = (chat.calls if chat else 0) - calls
+        if self.notes:
+            self.progress.say(
+                f"The chat model's answer was of no full use for {len(self.notes)} pages, "
+                f"for example {self.notes[0]}"
+            )
         self.drop_dead(ChunkedPage, live)
         self.progress.say(f"Chunking completed: {self.report.chunks} chunks")
 
     def embed(self, live: dict[str, str]) -> None:
         """Chunks → embedded chunks."""
-        models = self.wiring.settings.models
-        job = work.EmbedJob(
-            artifacts=self.artifacts,
-            model=self.wiring.embed,
-            cache=self.wiring.vector_cache,
-            adapter=models.adapter,
-            dimension=models.dimension,
-            force=self.request.force,
-        )
-        counts = work.EmbedCounts()
+        embedding = Embedding(self.wiring, self.artifacts, force=self.request.force, say=self.progress.say)
         keys = [key for key in sorted(live) if live[key] not in self.troubles]
         try:
-            vectors = self.gather("Embedding", _embed_slices(job, keys, counts), live)
+            done = embedding.all(keys, lambda count: self.progress.step("Embedding", count, len(keys)))
         finally:
-            self.report.embedded, self.report.embed_cached = counts.embedded, counts.cached
+            self.report.embedded, self.report.embed_cached = (
+                embedding.counts.embedded,
+                embedding.counts.cached,
+            )
+        vectors = self.gather("Embedding", iter(done), live)
         self.report.chunks = self.report.chunks or vectors
         self.drop_dead(EmbeddedPage, live)
         self.progress.say(f"Embeddings completed: {vectors} vectors")
@@ -220,7 +222,12 @@ class _Run:
     def index(self, live: dict[str, str]) -> Exit:
         """Embedded chunks → a published generation, registered with the bot."""
         published = publish.publish(
-            self.wiring, self.project, self.artifacts, sorted(live), force=self.request.force
+            self.wiring,
+            self.project,
+            self.artifacts,
+            sorted(live),
+            force=self.request.force,
+            allow_shrink=self.request.allow_shrink,
         )
         manifest = published.manifest
         self.report.points, self.report.generation, self.report.published = (
@@ -241,6 +248,8 @@ class _Run:
             chunks += done.count
             if done.reason:
                 self.troubles[live[done.key]] = _Trouble(done.reason, done.detail)
+            if done.note:
+                self.notes.append(f"{live[done.key]}: {done.note}")
             self.progress.step(phase, number, len(live))
         return chunks
 
@@ -283,11 +292,6 @@ def live_rows(catalogue: Catalogue) -> Iterator[UrlRow]:
             yield row
 
 
-def _embed_slices(job: work.EmbedJob, keys: list[str], counts: work.EmbedCounts) -> Iterator[work.Done]:
-    for start in range(0, len(keys), EMBED_SLICE):
-        yield from work.embed_slice(job, keys[start : start + EMBED_SLICE], counts)
-
-
 def _waiting(failed: int, host: str) -> str:
     """How a scrape goes on: errors so far, and the host that most URLs are still to come from."""
     parts = [f"{failed} failed" if failed else "", f"waiting for {host}" if host else ""]
@@ -296,13 +300,3 @@ def _waiting(failed: int, host: str) -> str:
 
 def _poisoned(key: str) -> work.Done:
     return work.Done(key=key, reason=Reason.CHUNK_FAILED, detail="it ended the worker that read it")
-
-
-def stale(artifacts: Artifacts, catalogue: Catalogue) -> dict[str, int]:
-    """How many live pages lack the artifact of each phase: what the next run owes at least."""
-    owed = dict.fromkeys(("pages", "chunks", "embeds"), 0)
-    for row in live_rows(catalogue):
-        owed["pages"] += not artifacts.signature(Page, row.key)
-        owed["chunks"] += not artifacts.signature(ChunkedPage, row.key)
-        owed["embeds"] += not artifacts.signature(EmbeddedPage, row.key)
-    return owed

@@ -92,13 +92,18 @@ class Wiring:
         origins = private_origins(sources, crawl)
         return Credentials(private(crawl), origins) if origins else Credentials()
 
-    def render(self) -> Render | None:
-        """The browser, or `None` if it is turned off. Raises `Misconfigured` if there is none."""
+    def render(self, sources: Sources = Sources()) -> Render | None:  # noqa: B008 - frozen
+        """
+        The browser, or `None` if it is turned off; credentials as for `fetch`.
+
+        Raises `Misconfigured` if there is none.
+        """
         if self.settings.render.mode == "never":
             return None
         from indexer.adapters.browser import BrowserRender
 
-        return BrowserRender(self.settings.render, self.settings.crawl)
+        settings = self.settings
+        return BrowserRender(settings.render, settings.crawl, credentials=self.credentials(sources))
 
     @cached_property
     def chat(self) -> Chat | None:
@@ -167,6 +172,18 @@ class Wiring:
         from indexer.adapters.edge import EdgeStore
 
         return EdgeStore(self.folder(project) / VECTORS, collection=project.name)
+
+    def preflight(self, project: Project, *, until: str, bot: bool) -> None:
+        """
+        Open what the phases up to `until` will need, so that what is misconfigured is
+        said before anything is fetched or stored. Raises `Misconfigured`.
+        """
+        if until != "scrape":
+            _ = self.chat
+        if until in ("embed", "index"):
+            _ = self.embed
+        if until == "index" and bot:
+            self.bot(project)
 
     def bot(self, project: Project) -> HttpBot | None:
         """The bot that the project is registered with, or `None` if none is configured."""

@@ -21,12 +21,17 @@ log = logging.getLogger("indexer")
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """What became of one page in one phase. `count`: its chunks; `reason`: why it failed."""
+    """
+    What became of one page in one phase.
+
+    `count`: its chunks; `reason`: why it failed; `note`: what a model's answer was worth.
+    """
 
     key: str
     url: str = ""
     count: int = 0
     kept: bool = False
+    note: str = ""
     reason: str = ""
     detail: str = ""
 
@@ -61,7 +66,8 @@ def _chunk_one(job: ChunkJob, key: str) -> Done:
     except (Retryable, Permanent) as error:
         return Done(key=key, url=page.url, reason=Reason.CHUNK_FAILED, detail=str(error))
     job.artifacts.save(key, chunked)
-    return Done(key=key, url=page.url, count=len(chunked.chunks))
+    note = chunked.notes[0] if chunked.notes and job.chat is not None else ""
+    return Done(key=key, url=page.url, count=len(chunked.chunks), note=note)
 
 
 class EmbedJob(Struct, frozen=True, kw_only=True):
@@ -72,6 +78,7 @@ class EmbedJob(Struct, frozen=True, kw_only=True):
     cache: VectorCache
     adapter: str = ""
     dimension: int = 0
+    expected: int = 0
     force: bool = False
 
 
@@ -101,7 +108,12 @@ def embed_slice(job: EmbedJob, keys: list[str], counts: EmbedCounts) -> list[Don
     if not owed:
         return done
     results, embedded, cached = phase.embed(
-        list(owed.values()), model=job.model, cache=job.cache, adapter=job.adapter, dimension=job.dimension
+        list(owed.values()),
+        model=job.model,
+        cache=job.cache,
+        adapter=job.adapter,
+        dimension=job.dimension,
+        expected=job.expected,
     )
     counts.embedded += embedded
     counts.cached += cached

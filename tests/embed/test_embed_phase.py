@@ -12,7 +12,7 @@ import pytest
 from indexer.adapters.vector_cache import SqliteVectorCache
 from indexer.artifacts import Chunk, ChunkedPage, EmbeddedPage, Outcome, Reason, State
 from indexer.embed import vectors
-from indexer.errors import AllProvidersExhausted, Misconfigured, Permanent
+from indexer.errors import AllProvidersExhausted, ModelChanged, Permanent
 from indexer.phases.embed import embed, embed_queries, signature_of
 from tests.support.model_api import ModelApi, vector
 from tests.support.models import embedding_chain, local_model
@@ -223,7 +223,7 @@ def test_a_model_that_changed_its_dimension_is_not_mixed_with_what_it_made_befor
 ) -> None:
     embed([page("a", "old")], model=embedding_chain(api.base_url("emb", "ok")), cache=cache)
     changed = embedding_chain(api.base_url("emb", "dim2"))
-    with pytest.raises(Misconfigured, match="64 numbers, but 32 are expected"):
+    with pytest.raises(ModelChanged, match="64 numbers, those made before have 32"):
         embed([page("a", "old"), page("b", "new")], model=changed, cache=cache)
 
 
