@@ -75,8 +75,8 @@ def describe_spread(matrix: Any, probabilities: Probabilities, words: Any) -> An
     order = np.argsort(-probabilities, kind="stable")
     expected = 2 * np.cumsum((probabilities * sizes)[order]) / (np.cumsum(sizes[order]) + content)
     best = int(expected.argmax())
-    kept = probabilities > 0.4  # noqa: PLR2004
-    doubtful = probabilities > 0.2  # noqa: PLR2004
+    kept = probabilities > 0.4
+    doubtful = probabilities > 0.2
     rest = (
         np.log1p(content), content / total, expected[best], probabilities[order][best],
         (probabilities * sizes * long).sum() / content, _mean(linked, sizes, kept), _mean(linked, sizes, doubtful),

@@ -98,7 +98,7 @@ def _own(
         rows.append((
             size / (min(b.words, 80) or 1),
             text.count(". ") + text.count("! ") + text.count("? ") + (text[-1] in ".!?…"),
-            text[-1] in ".!?…:;\"”»)",
+            text[-1] in '.!?…:;"”»)',
             text.count(",") / (b.words or 1),
             len(text.translate(_DIGITS)) / size,
             text.isupper(),
@@ -226,7 +226,7 @@ def _page(blocks: list[Block], words: Any, linked: Any) -> Any:
     return np.array([
         np.log1p(total), np.log1p(len(blocks)), linked.sum() / total, long.sum() / total,
         sum(b.kind == "h" for b in blocks) / len(blocks),
-        sum(b.words < 12 and _has_money(b.text) for b in blocks) / len(blocks),  # noqa: PLR2004
+        sum(b.words < 12 and _has_money(b.text) for b in blocks) / len(blocks),
         words[(inside & Inside.MAIN.value) != 0].sum() / total, words[(inside & Inside.ARTICLE.value) != 0].sum() / total,
     ])  # fmt: skip
 
@@ -246,7 +246,7 @@ def _frames(
         "linked": linked,
         "long": words * (words >= LONG) * (share < MANY_LINKS),
         "heads": np.array([b.kind == "h" for b in blocks], dtype=np.float64),
-        "money": np.array([b.words < 12 and _has_money(b.text) for b in blocks], dtype=float),  # noqa: PLR2004
+        "money": np.array([b.words < 12 and _has_money(b.text) for b in blocks], dtype=float),
     }
     inside = {}
     for name, values in sums.items():

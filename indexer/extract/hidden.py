@@ -24,9 +24,29 @@ _TELLING = _PLACES | {
 }  # fmt: skip
 _MAX_STYLE = 1000  # characters; what is longer carries an image
 _SCREEN_READER = frozenset(
-    "sr-only sr_only sronly screen-reader screen-reader-text screen-reader-only screenreader visually-hidden "
-    "visuallyhidden visually_hidden offscreen off-screen a11y-hidden assistive-text u-hidden-visually "
-    "u-visually-hidden show-for-sr hidden-visually element-invisible screenreader-only screenreader-text".split()
+    [
+        "sr-only",
+        "sr_only",
+        "sronly",
+        "screen-reader",
+        "screen-reader-text",
+        "screen-reader-only",
+        "screenreader",
+        "visually-hidden",
+        "visuallyhidden",
+        "visually_hidden",
+        "offscreen",
+        "off-screen",
+        "a11y-hidden",
+        "assistive-text",
+        "u-hidden-visually",
+        "u-visually-hidden",
+        "show-for-sr",
+        "hidden-visually",
+        "element-invisible",
+        "screenreader-only",
+        "screenreader-text",
+    ]
 )
 _OPENED = re.compile(
     r"accordion|collaps|faq|answer|toggle|tab|panel|pane|content|body|fold|expand|more|slide|carousel|spoiler|reveal"
@@ -67,11 +87,11 @@ def how(attributes: dict[str, str | None]) -> str:
         if name not in _TELLING:
             continue
         value = value.replace("!important", "").strip()
-        if (name == "display" and value == "none") or (
-            name == "visibility" and value in ("hidden", "collapse")
+        if (
+            (name == "display" and value == "none")
+            or (name == "visibility" and value in ("hidden", "collapse"))
+            or (name in ("height", "max-height") and _ZERO.fullmatch(value))
         ):
-            state = CLOSED
-        elif name in ("height", "max-height") and _ZERO.fullmatch(value):
             state = CLOSED
         elif name == "opacity" and _ZERO.fullmatch(value):
             state = state or FADED
@@ -79,7 +99,7 @@ def how(attributes: dict[str, str | None]) -> str:
             return GONE
         elif "color" in name or name == "background":
             colours["text" if name == "color" else "ground"] = value
-    if len(colours) == 2 and colours["text"] == colours["ground"]:  # noqa: PLR2004
+    if len(colours) == 2 and colours["text"] == colours["ground"]:
         return GONE
     return state
 

@@ -93,7 +93,7 @@ def _row(blocks: Sequence[Block], k: int) -> int:
     if block.kind not in ("p", "li") or block.words > _ROW_WORDS:
         return 1
     frame: Frame | None = block.frame
-    while frame is not None and frame.last - frame.first < 2:  # noqa: PLR2004
+    while frame is not None and frame.last - frame.first < 2:
         frame = frame.parent
     if (
         frame is None
@@ -103,7 +103,7 @@ def _row(blocks: Sequence[Block], k: int) -> int:
         return 1
     size = frame.last - frame.first
     cells = [b for b in blocks[k : k + size] if frame.holds(b)]
-    if len(cells) < 2 or any(b.kind not in ("p", "li") or "\n" in b.text for b in cells):  # noqa: PLR2004
+    if len(cells) < 2 or any(b.kind not in ("p", "li") or "\n" in b.text for b in cells):
         return 1
     if any(b.kind == "li" for b in cells[1:]) or sum(b.words for b in cells) > _ROW_WORDS:
         return 1

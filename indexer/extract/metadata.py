@@ -103,7 +103,7 @@ def canonical(tree: LexborHTMLParser, url: str) -> str:
 
 
 def alternates(tree: LexborHTMLParser, url: str) -> dict[str, str]:
-    """hreflang → absolute address."""
+    """Hreflang → absolute address."""
     out: dict[str, str] = {}
     for node in tree.css("link[hreflang][href]"):
         attributes = node.attributes

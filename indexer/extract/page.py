@@ -13,18 +13,34 @@ _ITEMTYPE = re.compile(r"schema\.org/(\w+)")
 _TOKEN = re.compile(r"[^\W_]+")
 _GROUPS: dict[str, frozenset[str]] = {
     "article": frozenset(
-        "Article NewsArticle BlogPosting TechArticle Report ScholarlyArticle ReportageNewsArticle".split()
+        [
+            "Article",
+            "NewsArticle",
+            "BlogPosting",
+            "TechArticle",
+            "Report",
+            "ScholarlyArticle",
+            "ReportageNewsArticle",
+        ]
     ),
-    "product": frozenset("Product ProductGroup IndividualProduct Offer AggregateOffer".split()),
-    "list": frozenset("ItemList CollectionPage SearchResultsPage OfferCatalog Blog".split()),
-    "question": frozenset("QAPage DiscussionForumPosting Question".split()),
+    "product": frozenset(["Product", "ProductGroup", "IndividualProduct", "Offer", "AggregateOffer"]),
+    "list": frozenset(["ItemList", "CollectionPage", "SearchResultsPage", "OfferCatalog", "Blog"]),
+    "question": frozenset(["QAPage", "DiscussionForumPosting", "Question"]),
     "faq": frozenset(["FAQPage"]),
     "business": frozenset(
-        "LocalBusiness Organization Service ProfessionalService Restaurant Store Corporation".split()
+        [
+            "LocalBusiness",
+            "Organization",
+            "Service",
+            "ProfessionalService",
+            "Restaurant",
+            "Store",
+            "Corporation",
+        ]
     ),
     "webpage": frozenset(["WebPage"]),
-    "rating": frozenset("Review AggregateRating".split()),
-    "event": frozenset("Event Course JobPosting".split()),
+    "rating": frozenset(["Review", "AggregateRating"]),
+    "event": frozenset(["Event", "Course", "JobPosting"]),
 }
 _PATHS: dict[str, re.Pattern[str]] = {
     "blog": re.compile(r"blog|news|article|story|post|/20\d\d/|press|novosti|stat[yi]"),
@@ -39,7 +55,22 @@ _SOFTWARE = re.compile(
     r"wordpress|shopify|woocommerce|discourse|vbulletin|xenforo|phpbb|drupal|wix|squarespace|webflow|sphinx|docusaurus|mediawiki",
     re.IGNORECASE,
 )
-_SOFTWARES = "wordpress shopify woocommerce discourse vbulletin xenforo phpbb drupal wix squarespace webflow sphinx docusaurus mediawiki".split()
+_SOFTWARES = [
+    "wordpress",
+    "shopify",
+    "woocommerce",
+    "discourse",
+    "vbulletin",
+    "xenforo",
+    "phpbb",
+    "drupal",
+    "wix",
+    "squarespace",
+    "webflow",
+    "sphinx",
+    "docusaurus",
+    "mediawiki",
+]
 
 
 class PageFacts:
@@ -82,7 +113,10 @@ class PageFacts:
         path, query = parts
         kind = self.meta.get("og:type", "").lower()
         body = self._tree.body
-        count = lambda selector: len(body.css(selector)) if body is not None else 0  # noqa: E731
+
+        def count(selector: str) -> int:
+            return len(body.css(selector)) if body is not None else 0
+
         generator = " ".join(m.lower() for m in _SOFTWARE.findall(self.meta.get("generator", "")))
         low = path.lower()
         return [

@@ -92,7 +92,7 @@ class _Lexicon:
         if found is None:
             numbers = [self.exact[token]] if token in self.exact else []
             numbers += [self.prefixes[token[:n]] for n in self.lengths if token[:n] in self.prefixes]
-            if len(self._seen) > 50_000:  # noqa: PLR2004
+            if len(self._seen) > 50_000:
                 self._seen.clear()
             found = self._seen[token] = tuple(numbers)
         return found

@@ -70,5 +70,5 @@ def _hidden(unseen: list[str], raw: bytes) -> tuple[str, ...]:
 
 
 def _notes(kept: list[Block]) -> tuple[str, ...]:
-    ordering = next((b.text for b in kept if b.words < 400 and hidden.addresses_model(b.text)), "")  # noqa: PLR2004
+    ordering = next((b.text for b in kept if b.words < 400 and hidden.addresses_model(b.text)), "")
     return (f"text addresses a language model: {ordering[:200]}",) if ordering else ()

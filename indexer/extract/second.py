@@ -45,11 +45,14 @@ def is_doubtful(blocks: list[Block], probabilities: Any, keep: Any, facts: PageF
 def confirm(blocks: list[Block], probabilities: Any, keep: NDArray[np.bool_], html: str) -> NDArray[np.bool_]:
     """*keep* without the doubtful blocks that trafilatura leaves out."""
     text = _extract(html)
-    found = np.array([_stands_in(b.text, text) if k else False for b, k in zip(blocks, keep, strict=True)])
+    found: NDArray[np.bool_] = np.array(
+        [_stands_in(b.text, text) if k else False for b, k in zip(blocks, keep, strict=True)]
+    )
     words = np.array([b.words for b in blocks], dtype=np.float64)
     if words[found].sum() < _COVERED * words[keep].sum():
         return keep
-    return keep & (found | (probabilities >= _SURE))
+    sure: NDArray[np.bool_] = probabilities >= _SURE
+    return keep & (found | sure)
 
 
 class _Text:

@@ -57,7 +57,7 @@ def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[
         value = unquote(value.partition("?")[0]).strip()
         if scheme == "tel":
             number = re.sub(r"\D", "", value)
-            if len(number) >= 5 and number[-9:] not in digits:  # noqa: PLR2004
+            if len(number) >= 5 and number[-9:] not in digits:
                 out[value] = None
                 digits += number
         elif _EMAIL.fullmatch(value) and value.lower() not in flat and value.lower() not in so_far:
@@ -71,4 +71,4 @@ def _contact(text: str) -> bool:
         return False
     if _EMAIL.search(text) or _HOURS.search(text) or _STREET.search(text):
         return True
-    return any(7 <= sum(c.isdigit() for c in m.group()) <= 15 for m in _PHONE.finditer(text))  # noqa: PLR2004
+    return any(7 <= sum(c.isdigit() for c in m.group()) <= 15 for m in _PHONE.finditer(text))

@@ -36,17 +36,66 @@ _LABELS: dict[str, dict[str, str]] = {
     },
 }  # fmt: skip
 _PRODUCTS = frozenset(
-    "Product ProductGroup IndividualProduct ProductModel Vehicle Car SoftwareApplication Book".split()
+    [
+        "Product",
+        "ProductGroup",
+        "IndividualProduct",
+        "ProductModel",
+        "Vehicle",
+        "Car",
+        "SoftwareApplication",
+        "Book",
+    ]
 )
 _PLACES = frozenset(
-    "LocalBusiness Organization Corporation Store Restaurant ProfessionalService Dentist MedicalClinic Hotel Hospital "
-    "LegalService AutoRepair BeautySalon HealthClub TravelAgency RealEstateAgent School EducationalOrganization "
-    "GovernmentOffice FinancialService HomeAndConstructionBusiness MedicalBusiness FoodEstablishment CafeOrCoffeeShop "
-    "LodgingBusiness SportsActivityLocation EntertainmentBusiness AutomotiveBusiness Physician Pharmacy Bakery Library "
-    "CollegeOrUniversity ContactPoint Place".split()
+    [
+        "LocalBusiness",
+        "Organization",
+        "Corporation",
+        "Store",
+        "Restaurant",
+        "ProfessionalService",
+        "Dentist",
+        "MedicalClinic",
+        "Hotel",
+        "Hospital",
+        "LegalService",
+        "AutoRepair",
+        "BeautySalon",
+        "HealthClub",
+        "TravelAgency",
+        "RealEstateAgent",
+        "School",
+        "EducationalOrganization",
+        "GovernmentOffice",
+        "FinancialService",
+        "HomeAndConstructionBusiness",
+        "MedicalBusiness",
+        "FoodEstablishment",
+        "CafeOrCoffeeShop",
+        "LodgingBusiness",
+        "SportsActivityLocation",
+        "EntertainmentBusiness",
+        "AutomotiveBusiness",
+        "Physician",
+        "Pharmacy",
+        "Bakery",
+        "Library",
+        "CollegeOrUniversity",
+        "ContactPoint",
+        "Place",
+    ]
 )
 _EVENTS = frozenset(
-    "Event BusinessEvent MusicEvent EducationEvent SportsEvent TheaterEvent CourseInstance".split()
+    [
+        "Event",
+        "BusinessEvent",
+        "MusicEvent",
+        "EducationEvent",
+        "SportsEvent",
+        "TheaterEvent",
+        "CourseInstance",
+    ]
 )
 
 
@@ -205,10 +254,10 @@ class _Known:
         if " " + " ".join(tokens[:12]) + " " in self._flat:
             return True
         digits = re.sub(r"\D+", "", fact)
-        if len(digits) >= 7 and len(digits) * 2 >= len(fact.replace(" ", "")):  # noqa: PLR2004
+        if len(digits) >= 7 and len(digits) * 2 >= len(fact.replace(" ", "")):
             return digits[-9:] in self._digits
         known = sum(t in self._bag for t in tokens)
-        return known >= len(tokens) * (0.9 if len(tokens) < 30 else 0.8)  # noqa: PLR2004
+        return known >= len(tokens) * (0.9 if len(tokens) < 30 else 0.8)
 
     def holds_number(self, number: str) -> bool:
         """Whether an amount stands in the text, however its digits are grouped."""

@@ -10,7 +10,9 @@ from indexer.extract.text import squeeze, visible
 _MAX_COLUMNS = 60
 _MAX_SPAN = 1000  # rowspan="65534" is a way to say "to the end"
 _LAYOUT_CELL = 600  # characters; a longer cell is a column of a page, not a datum
-_BLOCKS_IN_CELL = frozenset("h1 h2 h3 h4 h5 h6 form article section nav table blockquote pre".split())
+_BLOCKS_IN_CELL = frozenset(
+    ["h1", "h2", "h3", "h4", "h5", "h6", "form", "article", "section", "nav", "table", "blockquote", "pre"]
+)
 
 
 def read_rows(table: LexborNode) -> list[list[LexborNode]]:
@@ -28,7 +30,8 @@ def read_rows(table: LexborNode) -> list[list[LexborNode]]:
 
 
 def _own_rows(table: LexborNode) -> list[LexborNode]:
-    rows, feet = [], []
+    rows: list[LexborNode] = []
+    feet: list[LexborNode] = []
     group = table.child
     while group is not None:
         if group.tag in ("tbody", "thead", "tfoot"):

@@ -317,4 +317,4 @@ def _is_apart(node: LexborNode, tag: str, names: str) -> bool:
         if beside is not None and beside.tag == "-text" and not (beside.text_content or "").isspace():
             return False
     first = before.child
-    return not (first is not None and first.tag == "-text" and len((first.text_content or "").strip()) < 2)  # noqa: PLR2004
+    return not (first is not None and first.tag == "-text" and len((first.text_content or "").strip()) < 2)
