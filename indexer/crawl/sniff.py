@@ -52,7 +52,7 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
 _PDF = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,64}%PDF-")
 _FEED_START = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*>|\s)*+<(?:rss|feed|rdf:rdf)\b",
+    rb"(?:\xef\xbb\xbf)?(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[[^\]]*\]\s*)?>|\s)*+<(?:rss|feed|rdf:rdf)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _HTML_START = re.compile(
@@ -164,8 +164,6 @@ def kind_of(body: bytes, headers: Mapping[str, str], *, status: int = 200) -> Ki
 
 def _kind_by_type(body: bytes, declared: str, *, binary: bool) -> Kind:
     """What a body is whose bytes do not say so."""
-    if _FEED_START.match(body[:4096]):
-        return Kind("feed", Reason.NOT_A_PAGE, "a feed")
     if _XML_START.match(body[:1024]):
         return Kind(reason=Reason.NOT_A_PAGE, detail=f"XML that is no page ({declared or 'no type'})")
     if declared in (*_HTML_TYPES, *_TEXT_TYPES, *_UNKNOWN_TYPES):
@@ -293,7 +291,9 @@ def _magic(body: bytes) -> Reason:
 
 
 def _document(body: bytes) -> Kind | None:
-    """The kind of a document or archive; `None` for what is neither."""
+    """The kind of a document, archive or feed; `None` for what is none of these."""
+    if _FEED_START.match(body[:4096]):
+        return Kind("feed", Reason.NOT_A_PAGE, "a feed")
     if _PDF.match(body):
         return Kind("pdf")
     if body.startswith(_ZIP):

@@ -199,7 +199,7 @@ class _Writer:
             if any(cells):
                 rows.append(cells)
         width = max((len(row) for row in rows), default=0)
-        if width < 2 or len(rows) < 2:  # noqa: PLR2004 - a frame or two columns of text, no table
+        if width < 2 or len(rows) < 2:
             for element in _cells_of(table):
                 self.blocks(element)
             return
@@ -218,7 +218,7 @@ def _value(parent: Any, name: str) -> str:
 
 def _outline(properties: Any) -> int:
     level = _value(properties, "outlineLvl")
-    return int(level) + 1 if level.isdigit() and int(level) < 9 else 0  # noqa: PLR2004 - 9 is body text
+    return int(level) + 1 if level.isdigit() and int(level) < 9 else 0
 
 
 def _rows(table: Any) -> Iterator[Any]:

@@ -117,7 +117,7 @@ def _choose(alternate: Any) -> None:
 
 
 def _damaged(why: str) -> Permanent:
-    return Permanent(f"the DOCX is damaged: {why}"[:300], reason=Reason.DAMAGED)
+    return Permanent(f"the DOCX cannot be opened: {why}"[:300], reason=Reason.DAMAGED)
 
 
 def attribute(element: Any, name: str) -> str:
@@ -232,7 +232,7 @@ def _formatted(count: int, form: str) -> str:
     letters = _LETTERS.get(form)
     if letters:
         return letters[(count - 1) % len(letters)] * ((count - 1) // len(letters) + 1) if count else ""
-    if form in ("lowerRoman", "upperRoman") and count < 4000:  # noqa: PLR2004 - Roman numerals end there
+    if form in ("lowerRoman", "upperRoman") and count < 4000:
         text = ""
         for value, sign in _ROMAN:
             text += sign * (count // value)

@@ -223,7 +223,7 @@ def _rows_of_tables(lines: list[Line]) -> list[Line]:
     """Lines of two cells that stand alone are lines: a wide gap happens."""
     for number, line in enumerate(lines):
         around = lines[max(0, number - 1) : number] + lines[number + 1 : number + 2]
-        if len(line.cells) == 2 and not any(_aligned(line, other) for other in around):  # noqa: PLR2004 - more is no chance
+        if len(line.cells) == 2 and not any(_aligned(line, other) for other in around):
             line.cells, line.starts = [line.text], line.starts[:1]
     return lines
 

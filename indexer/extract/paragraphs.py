@@ -112,7 +112,7 @@ def _leading(pages: list[list[Line]]) -> float:
         (above.y - line.y) / line.size
         for page in pages
         for above, line in pairwise(page)
-        if 0.8 < (above.y - line.y) / line.size < 2.2 and not line.level and len(line.cells) == 1  # noqa: PLR2004
+        if 0.8 < (above.y - line.y) / line.size < 2.2 and not line.level and len(line.cells) == 1
     ]
     return median(gaps) if gaps else 1.2
 
@@ -223,7 +223,7 @@ def _joined(text: str, more: str, words: frozenset[str]) -> str:
     """Two lines of a paragraph as one; a word torn between them is made whole."""
     if text[-1] == "\u00ad":
         return text[:-1] + more
-    if text[-1] not in _HYPHENS or len(text) < 2 or not text[-2].isalpha():  # noqa: PLR2004 - a letter and its hyphen
+    if text[-1] not in _HYPHENS or len(text) < 2 or not text[-2].isalpha():
         return f"{text} {more}"
     head, tail = text[:-1].rsplit(maxsplit=1)[-1].lower(), _TAIL.match(more)
     if tail is None or not more[0].islower():
@@ -231,7 +231,7 @@ def _joined(text: str, more: str, words: frozenset[str]) -> str:
     head = (_WORD.findall(head) or [head])[-1]
     end = tail.group(0).lower()
     compound = f"{head}-{end}" in words or end in _PARTICLES or head == "кое"
-    halves = len(head) > 2 and len(end) > 2 and head in words and end in words  # noqa: PLR2004 - shorter ones are chance
+    halves = len(head) > 2 and len(end) > 2 and head in words and end in words
     if head + end not in words and (compound or halves):
         return text + more
     return text[:-1] + more

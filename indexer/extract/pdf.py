@@ -67,7 +67,7 @@ def read_pdf(body: bytes, *, max_pages: int, max_characters: int) -> Extracted:
         except (FileNotDecryptedError, DependencyError) as error:
             raise Permanent(f"the PDF is encrypted: {error}", reason=Reason.ENCRYPTED) from None
         except PyPdfError as error:
-            raise Permanent(f"the PDF is damaged: {error}"[:300], reason=Reason.DAMAGED) from None
+            raise Permanent(f"the PDF cannot be opened: {error}"[:300], reason=Reason.DAMAGED) from None
         pages, notes = _pages(reader, min(count, max_pages), max_characters)
         title, published, modified = _metadata(reader)
     if count > max_pages:

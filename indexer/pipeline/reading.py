@@ -18,6 +18,7 @@ from indexer.artifacts import Outcome, Reason, State
 from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.phases.scrape import Reading, Scraped
+from indexer.pipeline.pools import InlineExecutor
 from indexer.ports import Artifacts, Response
 from indexer.settings import Extract
 
@@ -62,6 +63,7 @@ class Readers:
     def __init__(self, pool: Executor | None, *, artifacts: Artifacts, reading: Reading, width: int) -> None:
         self.reading = reading
         self._pool = pool
+        self._inline = pool is None or isinstance(pool, InlineExecutor)
         self._read = partial(read_batch, artifacts, reading)
         self._width = width
         self._active = 0
@@ -75,7 +77,7 @@ class Readers:
 
     async def read(self, response: Response) -> Scraped:
         """What a response came to; its page is durable when this returns."""
-        if self._pool is None and response.body.startswith(_DOCUMENTS):  # seconds: fetches would time out
+        if self._inline and response.body.startswith(_DOCUMENTS):  # seconds: fetches would time out
             return (await asyncio.to_thread(self._read, [response]))[0]
         if self._pool is None or response.status != 200:  # noqa: PLR2004 - HTTP: only these cost anything
             return self._read([response])[0]
