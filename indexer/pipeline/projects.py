@@ -159,6 +159,10 @@ def _address(url: str, place: str) -> str:
         raise Misconfigured(f"{_shown(url)!r} ({place}): only http and https addresses can be fetched")
     if not host:
         raise Misconfigured(f"{_shown(url)!r} ({place}) names no host")
+    if parts.username or parts.password:
+        raise Misconfigured(
+            f"{_shown(url)!r} ({place}) holds a login, which would be stored; take it out and see --auth-env"
+        )
     return url
 
 
