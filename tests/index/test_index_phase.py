@@ -115,7 +115,11 @@ def test_scores_of_the_engine_are_exact_bm25(store: EdgeStore) -> None:
     reader = store.reader()
     assert reader is not None
     words = analyzer("stem")
-    documents = {chunk.text: words(f"{chunk.topic} {chunk.topic} {chunk.text}") for one in pages for chunk in one.chunks}
+    documents = {
+        chunk.text: words(f"{chunk.topic} {chunk.topic} {chunk.text}")
+        for one in pages
+        for chunk in one.chunks
+    }
     every = [words(f"{chunk.topic} {chunk.topic} {chunk.text}") for one in pages for chunk in one.chunks]
     question = words("слово3 слово5 дверь дверь иное")
     asked = words_of(question, reader.snapshot)
@@ -135,7 +139,9 @@ def test_scores_of_the_engine_are_exact_bm25(store: EdgeStore) -> None:
     assert len(found) == sum(any(term in document for term in question) for document in every)
     for scored in found:
         payload = payloads[scored.id]
-        assert scored.score == pytest.approx(oracle(words(f"{payload.topic} {payload.topic} {payload.text}")), rel=1e-5)
+        assert scored.score == pytest.approx(
+            oracle(words(f"{payload.topic} {payload.topic} {payload.text}")), rel=1e-5
+        )
     assert len(documents) > 10
     reader.close()
 
