@@ -58,6 +58,7 @@ class Session:
         self.config: Path | None = given["config"]
         self.projects_dir: Path | None = given["projects_dir"]
         self.resume = ""
+        self._wirings: list[Wiring] = []
         self.console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
 
     def settings(self, flags: Mapping[str, Any] | None = None) -> Settings:
@@ -85,7 +86,14 @@ class Session:
         self.console.known[:] = secrets(settings)
         if project and project.tg_api_key:
             self.console.known.append(project.tg_api_key)
-        return Wiring(settings)
+        wiring = Wiring(settings)
+        self._wirings.append(wiring)
+        return wiring
+
+    def close(self) -> None:
+        """Close what the command's wirings opened."""
+        for wiring in self._wirings:
+            wiring.close()
 
     def project(self, name: str = "", id: str = "") -> Project:  # noqa: A002
         """The named project. Raises `Misconfigured` if there is none."""
@@ -163,6 +171,8 @@ def _run(function: Callable[..., Any], session: Session, given: dict[str, Any]) 
         return int(Exit.FAILED)
     except Exception as error:  # noqa: BLE001 - the last line before a person
         return _unexpected(console, error)
+    finally:
+        session.close()
 
 
 def _unexpected(console: Console, error: Exception) -> int:

@@ -48,6 +48,13 @@ class Wiring:
 
         return (self.projects_dir / REGISTRY).is_file()
 
+    def close(self) -> None:
+        """Close the files that were opened for good."""
+        for name in ("registry", "vector_cache"):
+            opened = self.__dict__.pop(name, None)
+            if opened is not None:
+                opened.close()
+
     def folder(self, project: Project) -> Path:
         """The project's folder."""
         return self.projects_dir / project.name
