@@ -141,6 +141,7 @@ class OnnxEngine:
     """The graph in onnxruntime: one thread a run, none of them spinning."""
 
     def __init__(self, graph: bytes, weights: E5Weights) -> None:
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # it would keep a diary in the home folder
         import onnxruntime
 
         onnxruntime.disable_telemetry_events()

@@ -176,3 +176,11 @@ def test_a_publish_sitemap_that_names_nothing_new_changes_nothing(indexer, shop)
     publish_sitemap(shop, list(reversed(PAGES)))
     again = indexer("seed", "--project-name", "p", "--json").ok().json
     assert again["generation"] == first["generation"]
+
+
+def test_nothing_is_written_into_the_home_folder(indexer, shop, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    indexer("init-project", "--name", "p", *sources(shop), HOME=str(home)).ok()
+    indexer("search", "--project-name", "p", "замена масла", HOME=str(home)).ok()
+    assert [path for path in home.rglob("*") if path.is_file()] == []
