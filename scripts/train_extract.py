@@ -27,7 +27,7 @@ from catboost import CatBoostClassifier, CatBoostRegressor, Pool
 from rapidfuzz.distance import LCSseq
 from selectolax.lexbor import LexborHTMLParser
 
-from indexer.extract import classify, features, structured
+from indexer.extract import classify, features, mend, structured
 from indexer.extract.page import PageFacts
 from indexer.extract.reader import encode
 from indexer.extract.walk import Walk
@@ -72,6 +72,7 @@ class Example:
         self.gold = TOKEN.findall(item["gold"].lower())
         self.tokens = [TOKEN.findall(b.text.lower()) for b in self.blocks]
         self.labels = np.array(label(self.tokens, self.gold))
+        self.groups = mend.Groups(self.blocks)
         self.words = np.array([b.words for b in self.blocks], dtype=float)
 
     def fold(self, salt: str, count: int) -> int:
@@ -182,7 +183,7 @@ def train_blocks(pages: list[Example], matrices: list[np.ndarray], threads: int)
 
 
 def probabilities(model: CatBoostClassifier, page: Example, matrix: np.ndarray) -> np.ndarray:
-    return classify.level_tables(page.blocks, model.predict_proba(matrix)[:, 1])
+    return mend.level(page.groups, model.predict_proba(matrix)[:, 1], page.words)
 
 
 def train_bars(
@@ -229,21 +230,37 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--half", type=int, choices=(0, 1))
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--depth", type=int, default=BLOCKS["depth"])
+    parser.add_argument("--iterations", type=int, default=BLOCKS["iterations"])
     parser.add_argument("--threads", type=int, default=2)
     a = parser.parse_args()
-    began = time.monotonic()
+    BLOCKS.update(depth=a.depth, iterations=a.iterations)
+    pages = read(a.data, a.half)
+    print(f"{len(pages)} pages walked", flush=True)
+    out = train(pages, a.threads, a.out.with_suffix(".tmp"))
+    a.out.write_text(json.dumps(out, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    print(f"{a.out}: {a.out.stat().st_size} bytes")
+
+
+def read(data: Path, half: int | None) -> list[Example]:
+    """The pages of the set that have gold text, of one half of the domains or of all."""
     pages = []
-    with (a.data / "items.jsonl").open(encoding="utf-8") as lines:
+    with (data / "items.jsonl").open(encoding="utf-8") as lines:
         for item in map(json.loads, lines):
             if item["gold"]:
                 with gzip.open(
-                    a.data / "html" / f"{item['id']}.html.gz", "rt", encoding="utf-8", errors="replace"
+                    data / "html" / f"{item['id']}.html.gz", "rt", encoding="utf-8", errors="replace"
                 ) as f:
                     page = Example(item, f.read())
-                if page.blocks and (a.half is None or page.fold("half", 2) == a.half):
+                if page.blocks and (half is None or page.fold("half", 2) == half):
                     page.counts = counts_by_name(page)
                     pages.append(page)
-    print(f"{len(pages)} pages walked, {time.monotonic() - began:.0f} s", flush=True)
+    return pages
+
+
+def train(pages: list[Example], threads: int, scratch: Path) -> dict:
+    """The content of weights.json."""
+    began = time.monotonic()
     folds = np.array([p.fold("fold", FOLDS) for p in pages])
     matrices: list[np.ndarray] = [np.zeros(0)] * len(pages)
     for fold in range(FOLDS):  # a page's hints must not come from its own labels
@@ -254,24 +271,24 @@ def main() -> None:
     spreads: list[np.ndarray] = [np.zeros(0)] * len(pages)
     scores = np.zeros((len(pages), len(classify.BARS)))
     for fold in range(FOLDS):  # the bar is learnt on pages that the first judge has not seen
-        train = np.flatnonzero(folds != fold)
-        model = train_blocks([pages[k] for k in train], [matrices[k] for k in train], a.threads)
+        others = np.flatnonzero(folds != fold)
+        model = train_blocks([pages[k] for k in others], [matrices[k] for k in others], threads)
         for k in np.flatnonzero(folds == fold):
             found = probabilities(model, pages[k], matrices[k])
             spreads[k] = classify.describe_spread(matrices[k], found, pages[k].words)
-            scores[k] = [pages[k].score(found > bar) for bar in classify.BARS]
+            strict = pages[k].facts.declares_article()
+            for column, bar in enumerate(classify.BARS):
+                keep = mend.complete(pages[k].blocks, pages[k].groups, found, bar, strict=strict)
+                scores[k, column] = pages[k].score(keep)
         print(f"fold {fold}, {time.monotonic() - began:.0f} s", flush=True)
     print("F1 by bar", dict(zip(classify.BARS, scores.mean(axis=0).round(4).tolist(), strict=True)))
-    blocks = train_blocks(pages, matrices, a.threads)
-    bars = train_bars(pages, spreads, scores, a.threads)
-    scratch = a.out.with_suffix(".tmp")
-    out = {
+    blocks = train_blocks(pages, matrices, threads)
+    bars = train_bars(pages, spreads, scores, threads)
+    return {
         "hints": learn_hints(pages),
         "blocks": exported(blocks, features.NAMES, BLOCKS["depth"], scratch),
         "bars": exported(bars, classify.BAR_NAMES, BAR["depth"], scratch),
     }
-    a.out.write_text(json.dumps(out, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
-    print(f"{a.out}: {a.out.stat().st_size} bytes, {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from indexer.extract import features, model
+from indexer.extract import features, mend, model
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.page import PageFacts
 
@@ -53,12 +53,13 @@ def judge(blocks: list[Block], frames: list[Frame], facts: PageFacts, *, favor_r
     judges = model.load()
     matrix = features.describe(blocks, frames, facts, judges.hints)
     words = np.array([b.words for b in blocks], dtype=np.float64)
-    probabilities = level_tables(blocks, 1 / (1 + np.exp(-judges.blocks.scores(matrix)[:, 0])))
+    groups = mend.Groups(blocks)
+    probabilities = mend.level(groups, 1 / (1 + np.exp(-judges.blocks.scores(matrix)[:, 0])), words)
     spread = describe_spread(matrix, probabilities, words)
     bar = BARS[int(np.argmax(judges.bars.scores(spread[None, :])[0]))]
     if not favor_recall:
         bar = min(bar * _STRICTER, 0.85)
-    keep = probabilities > bar
+    keep = mend.complete(blocks, groups, probabilities, bar, strict=facts.declares_article())
     if not keep.any():
         keep = best_set(probabilities, words)
     return Verdict(probabilities, keep, bar)
@@ -89,22 +90,6 @@ def describe_spread(matrix: Any, probabilities: Probabilities, words: Any) -> An
 
 def _mean(values: Any, weights: Any, mask: Any) -> float:
     return float(np.average(values[mask], weights=weights[mask])) if mask.any() else 0.0
-
-
-def level_tables(blocks: list[Block], probabilities: Probabilities) -> Probabilities:
-    """The rows of a data table stand or fall together: each gets their mean, weighted by words."""
-    out = probabilities.copy()
-    start = 0
-    while start < len(blocks):
-        end = start + 1
-        if blocks[start].kind == "row":
-            table = blocks[start].frame.parent
-            while end < len(blocks) and blocks[end].kind == "row" and blocks[end].frame.parent is table:
-                end += 1
-            words = np.array([b.words + 1 for b in blocks[start:end]])
-            out[start:end] = np.average(probabilities[start:end], weights=words)
-        start = end
-    return out
 
 
 def best_set(probabilities: Probabilities, words: Any) -> Mask:

@@ -29,6 +29,7 @@ _MONEY = re.compile(
 _SIGN = re.compile(r"[$€£¥₹₽₸₴]|руб|тг|тенге|USD|EUR|kr\b|zł")
 _PHONE = re.compile(r"\+?(?:\d[\s().-]{0,2}){9,}")
 _DIGITS = {c: None for c in range(0x20, 0x3000) if not chr(c).isdigit()}
+_TITLE = 8  # words of a line that titles what follows
 _SHORT = 40  # words; what furniture says is shorter
 LONG = 20  # words; a paragraph
 MANY_LINKS = 0.4  # share of words in links; more is navigation
@@ -55,6 +56,7 @@ NAMES: tuple[str, ...] = (
     *(f"is_{k}" for k in KINDS),
     *(f"says_{k}" for k in phrases.NAMES),
     *(f"under_{k}" for k in phrases.NAMES),
+    *(f"within_{k}" for k in phrases.NAMES),
     *_NEAR,
     *_PLACE,
     *_FRAME,
@@ -79,6 +81,7 @@ def describe(blocks: list[Block], frames: list[Frame], facts: PageFacts, hints: 
     ]
     heading = _headings(blocks)
     columns.append(_bits([says[h] if h >= 0 else 0 for h in heading], len(phrases.NAMES)))
+    columns.append(_bits(_within(blocks, frames, says), len(phrases.NAMES)))
     columns.append(_near(blocks, words, linked))
     columns.append(_place(blocks, words, linked, heading))
     columns.extend(_frames(blocks, frames, words, linked, hints))
@@ -102,8 +105,8 @@ def _own(
             text.count(",") / (b.words or 1),
             len(text.translate(_DIGITS)) / size,
             text.isupper(),
-            _has_money(text),
-            _has_reach(text),
+            has_money(text),
+            has_reach(text),
             min(copies[b.text], 9),
             sum(t in facts.title_words for t in tokens) / count,
             sum(t in facts.description_words for t in tokens) / count,
@@ -119,12 +122,13 @@ def _own(
     return np.column_stack([np.log1p(words), chars, linked / np.maximum(words, 1), links, rest])
 
 
-def _has_money(text: str) -> bool:
+def has_money(text: str) -> bool:
+    """Whether *text* names an amount of money."""
     return _SIGN.search(text) is not None and _MONEY.search(text) is not None
 
 
-def _has_reach(text: str) -> bool:
-    """An e-mail address or a phone number."""
+def has_reach(text: str) -> bool:
+    """Whether *text* holds an e-mail address or a phone number."""
     return "@" in text or (len(text) < 200 and _PHONE.search(text) is not None)
 
 
@@ -146,6 +150,39 @@ def _headings(blocks: list[Block]) -> list[int]:
         out.append(last)
         if b.kind in ("h", "summary"):
             last = k
+    return out
+
+
+def _within(blocks: list[Block], frames: list[Frame], says: list[int]) -> list[int]:
+    """
+    For each block what the titles of the sections around it say.
+
+    A title is a heading of a higher rank above, or the short line that leads an element:
+    "You may also like" speaks for every card under it, though each has a heading of its own.
+    """
+    half = sum(b.words for b in blocks) / 2
+    sizes = np.concatenate([[0], np.cumsum([b.words for b in blocks])])
+    led: dict[int, int] = {}
+    for frame in frames:
+        bits = led[id(frame.parent)] if frame.parent is not None else 0
+        if frame.last - frame.first > 1 and sizes[frame.last] - sizes[frame.first] < half:
+            leader = blocks[frame.first]
+            if leader.kind == "h" or leader.words <= _TITLE:
+                bits |= says[frame.first]
+        led[id(frame)] = bits
+    out = []
+    ranks = [0] * 8  # what the last heading of each rank says
+    for block, own in zip(blocks, says, strict=True):
+        if block.kind == "h":
+            ranks[block.level] = own
+            ranks[block.level + 1 :] = [0] * (7 - block.level)
+            above = ranks[: block.level]
+        else:
+            above = ranks
+        bits = led[id(block.frame)]
+        for rank in above:
+            bits |= rank
+        out.append(bits)
     return out
 
 
@@ -226,7 +263,7 @@ def _page(blocks: list[Block], words: Any, linked: Any) -> Any:
     return np.array([
         np.log1p(total), np.log1p(len(blocks)), linked.sum() / total, long.sum() / total,
         sum(b.kind == "h" for b in blocks) / len(blocks),
-        sum(b.words < 12 and _has_money(b.text) for b in blocks) / len(blocks),
+        sum(b.words < 12 and has_money(b.text) for b in blocks) / len(blocks),
         words[(inside & Inside.MAIN.value) != 0].sum() / total, words[(inside & Inside.ARTICLE.value) != 0].sum() / total,
     ])  # fmt: skip
 
@@ -246,7 +283,7 @@ def _frames(
         "linked": linked,
         "long": words * (words >= LONG) * (share < MANY_LINKS),
         "heads": np.array([b.kind == "h" for b in blocks], dtype=np.float64),
-        "money": np.array([b.words < 12 and _has_money(b.text) for b in blocks], dtype=float),
+        "money": np.array([b.words < 12 and has_money(b.text) for b in blocks], dtype=float),
     }
     inside = {}
     for name, values in sums.items():

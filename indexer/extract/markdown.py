@@ -18,51 +18,7 @@ _DEFINITION = 40  # words; a longer definition gets its own lines
 
 def render(blocks: Sequence[Block]) -> str:
     """Markdown of *blocks*, in order; blank lines between blocks, none inside a list."""
-    blocks = list(_without_copies(blocks))
-    out: list[str] = []
-    carded = _carded_items(blocks)
-    heading, base, k = 1, 0, 0
-    tight = False  # whether the last line belongs to a list
-    while k < len(blocks):
-        block = blocks[k]
-        taken, line, listed = 1, "", False
-        row = _row(blocks, k)
-        if block.kind == "h":
-            heading = block.level
-            line = "#" * heading + " " + block.text
-        elif block.kind == "summary":
-            line = "#" * min(heading + 1, 6) + " " + block.text
-        elif block.kind == "pre":
-            line = _fenced(block.text)
-        elif block.kind == "row":
-            taken, line = _table(blocks, k)
-        elif block.kind == "dt":
-            taken, line, listed = _definition(blocks, k)
-        elif block.kind == "option":
-            taken, line = _options(blocks, k)
-        elif block.level and id(_item(block)) not in carded and block.kind in ("li", "p"):
-            base = block.level if not tight else min(base, block.level)
-            indent = "  " * (block.level - base)
-            if row > 1 and block.kind == "li":
-                taken, text = row, _joined(blocks, k, row)
-            else:
-                text = block.text
-            if block.kind == "li":
-                mark = f"{block.number}. " if block.number else "- "
-                line = indent + mark + text.replace("\n", "\n" + indent + " " * len(mark))
-            else:
-                line = indent + "  " + text.replace("\n", "\n" + indent + "  ")
-            listed = True
-        elif row > 1:
-            taken, line = row, _joined(blocks, k, row)
-        else:
-            line = _plain(block.text)
-        if out:
-            out.append("\n" if listed and tight else "\n\n")
-        out.append(line)
-        tight = listed
-        k += taken
-    return "".join(out)
+    return _Writer(list(_without_copies(blocks))).write()
 
 
 def _without_copies(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -75,68 +31,149 @@ def _without_copies(blocks: Sequence[Block]) -> Iterator[Block]:
         yield block
 
 
-def _item(block: Block) -> Frame | None:
+class _Writer:
+    """One pass over the blocks; each step takes one or more and gives their lines."""
+
+    def __init__(self, blocks: list[Block]) -> None:
+        self._blocks = blocks
+        self._at = 0
+        self._rank = 1  # of the last heading
+        self._base = 0  # nesting of the outermost item in the list being written
+        self._list: Frame | None = None  # the list that the last lines belong to
+        # items that are cards with a heading or table of their own: their lines are no list
+        self._cards = {id(_item_of(b)) for b in blocks if b.kind in ("h", "row", "pre")} - {id(None)}
+
+    def write(self) -> str:
+        out: list[str] = []
+        while self._at < len(self._blocks):
+            before = self._list
+            line, self._list = self._next()
+            if out:
+                out.append("\n" if before is not None and before is self._list else "\n\n")
+            out.append(line)
+        return "".join(out)
+
+    def _next(self) -> tuple[str, Frame | None]:
+        """(the lines of the next blocks, the list they belong to)."""
+        block = self._blocks[self._at]
+        if block.kind == "row":
+            return self._table(), None
+        if block.kind == "dt":
+            return self._definition(block)
+        if block.kind == "option":
+            return self._options(block), None
+        cells = self._row()
+        if block.kind in ("li", "p") and block.level and id(_item_of(block)) not in self._cards:
+            outer = self._outer_list(block)
+            if block.kind == "li" or outer is self._list:
+                return self._item(block, self._take(cells if block.kind == "li" else 1), outer), outer
+        text = self._take(cells)
+        if block.kind == "h":
+            self._rank = block.level
+            text = "#" * block.level + " " + text
+        elif block.kind == "summary":
+            text = "#" * min(self._rank + 1, 6) + " " + text
+        elif block.kind == "pre":
+            text = _fenced(text)
+        else:
+            text = _plain(text)
+        return text, None
+
+    def _take(self, count: int) -> str:
+        taken = self._blocks[self._at : self._at + count]
+        self._at += count
+        return " — ".join(b.text for b in taken)
+
+    def _run(self, kind: str, frame: Frame | None) -> list[Block]:
+        """Take the blocks of one kind whose frames have the same parent."""
+        start = self._at
+        while self._at < len(self._blocks):
+            block = self._blocks[self._at]
+            if block.kind != kind or block.frame.parent is not frame:
+                break
+            self._at += 1
+        return self._blocks[start : self._at]
+
+    # -- kinds
+
+    def _item(self, block: Block, text: str, outer: Frame | None) -> str:
+        self._base = block.level if outer is not self._list else min(self._base, block.level)
+        indent = "  " * (block.level - self._base)
+        if block.kind == "li":
+            mark = f"{block.number}. " if block.number else "- "
+            return indent + mark + text.replace("\n", "\n" + indent + " " * len(mark))
+        return indent + "  " + text.replace("\n", "\n" + indent + "  ")
+
+    def _definition(self, block: Block) -> tuple[str, Frame | None]:
+        term = self._take(1).rstrip(": ")
+        following = self._blocks[self._at] if self._at < len(self._blocks) else None
+        if following is None or following.kind != "dd":
+            return _plain(term), None
+        definition = self._take(1)
+        if following.words <= _DEFINITION and "\n" not in definition:
+            return f"- {term}: {definition}", block.frame.parent
+        return f"{_plain(term)}\n: " + definition.replace("\n", "\n  "), None
+
+    def _options(self, block: Block) -> str:
+        return " / ".join(b.text for b in self._run("option", block.frame.parent))
+
+    def _table(self) -> str:
+        """The first row heads the table if none says that it does."""
+        group = self._run("row", self._blocks[self._at].frame.parent)
+        rows = [[cell.replace("|", "\\|") for cell in b.cells] for b in group]
+        if len(rows) == 1 or len(rows[0]) == 1:
+            return "\n".join(_plain(" — ".join(filter(None, row))) for row in rows)
+        heads = max(sum(1 for b in group if b.level), 1)
+        header = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows[:heads], strict=True)]
+        lines = [header, ["---"] * len(header), *rows[heads:]]
+        return "\n".join("| " + " | ".join(row) + " |" for row in lines)
+
+    # -- structure
+
+    def _outer_list(self, block: Block) -> Frame | None:
+        """The outermost list around *block*, within the card it stands in."""
+        found, frame = None, block.frame.parent if block.frame.tag == "li" else block.frame
+        while frame is not None and not (frame.tag == "li" and id(frame) in self._cards):
+            if frame.tag in ("ul", "ol", "menu", "dir"):
+                found = frame
+            frame = frame.parent
+        return found
+
+    def _row(self) -> int:
+        """How many blocks from here on are cells of one row: name and price, day and hours."""
+        block = self._blocks[self._at]
+        if block.kind not in ("p", "li") or block.words > _ROW_WORDS:
+            return 1
+        frame: Frame | None = block.frame
+        while frame is not None and frame.last - frame.first < 2:
+            frame = frame.parent
+        if frame is None or frame.last - frame.first > _ROW_BLOCKS:
+            return 1
+        near = self._blocks[self._at : self._at + frame.last - frame.first]
+        cells = [b for b in near if frame.holds(b)]
+        return len(cells) if _is_row(cells) else 1
+
+
+def _is_row(cells: list[Block]) -> bool:
+    """A name first, a number last, all short, no sentences."""
+    if len(cells) < 2 or sum(b.words for b in cells) > _ROW_WORDS:
+        return False
+    if any(b.kind not in ("p", "li") or "\n" in b.text for b in cells) or any(
+        b.kind == "li" for b in cells[1:]
+    ):
+        return False
+    if any(b.text[-1] in ".!?" for b in cells[:-1]):
+        return False
+    last = cells[-1].text.replace(" ", "")
+    digits = len(_DIGIT.findall(last))
+    return _LETTER.search(cells[0].text) is not None and digits > 1 and digits * 3 >= len(last)
+
+
+def _item_of(block: Block) -> Frame | None:
     frame: Frame | None = block.frame
     while frame is not None and frame.tag != "li":
         frame = frame.parent
     return frame
-
-
-def _carded_items(blocks: Sequence[Block]) -> set[int]:
-    """List items that are cards with a heading of their own: their lines are no list."""
-    return {id(_item(b)) for b in blocks if b.kind in ("h", "row", "pre")} - {id(None)}
-
-
-def _row(blocks: Sequence[Block], k: int) -> int:
-    """How many blocks from *k* on are cells of one row: name and price, day and hours."""
-    block = blocks[k]
-    if block.kind not in ("p", "li") or block.words > _ROW_WORDS:
-        return 1
-    frame: Frame | None = block.frame
-    while frame is not None and frame.last - frame.first < 2:
-        frame = frame.parent
-    if (
-        frame is None
-        or frame.last - frame.first > _ROW_BLOCKS
-        or frame.tag in ("body", "main", "article", "section")
-    ):
-        return 1
-    size = frame.last - frame.first
-    cells = [b for b in blocks[k : k + size] if frame.holds(b)]
-    if len(cells) < 2 or any(b.kind not in ("p", "li") or "\n" in b.text for b in cells):
-        return 1
-    if any(b.kind == "li" for b in cells[1:]) or sum(b.words for b in cells) > _ROW_WORDS:
-        return 1
-    last = cells[-1].text
-    digits = len(_DIGIT.findall(last))
-    named = _LETTER.search(cells[0].text) and digits > 1 and digits * 3 >= len(last.replace(" ", ""))
-    return len(cells) if named and all(b.words <= _ROW_WORDS // 2 for b in cells) else 1
-
-
-def _joined(blocks: Sequence[Block], k: int, count: int) -> str:
-    return " — ".join(b.text for b in blocks[k : k + count])
-
-
-def _definition(blocks: Sequence[Block], k: int) -> tuple[int, str, bool]:
-    """(blocks taken, lines, whether it is a list line) of a term and its definition."""
-    term = blocks[k].text.rstrip(": ")
-    if k + 1 < len(blocks) and blocks[k + 1].kind == "dd":
-        definition = blocks[k + 1]
-        if definition.words <= _DEFINITION and "\n" not in definition.text:
-            return 2, f"- {term}: {definition.text}", True
-        return 2, f"{_plain(term)}\n: " + definition.text.replace("\n", "\n  "), False
-    return 1, _plain(blocks[k].text), False
-
-
-def _options(blocks: Sequence[Block], k: int) -> tuple[int, str]:
-    end = k
-    while (
-        end < len(blocks)
-        and blocks[end].kind == "option"
-        and blocks[end].frame.parent is blocks[k].frame.parent
-    ):
-        end += 1
-    return end - k, " / ".join(b.text for b in blocks[k:end])
 
 
 def _plain(text: str) -> str:
@@ -149,20 +186,3 @@ def _fenced(code: str) -> str:
     while fence in code:
         fence += "`"
     return f"{fence}\n{code}\n{fence}"
-
-
-def _table(blocks: Sequence[Block], k: int) -> tuple[int, str]:
-    """(rows taken, a markdown table); the first row heads it if none says that it does."""
-    end = k
-    while (
-        end < len(blocks) and blocks[end].kind == "row" and blocks[end].frame.parent is blocks[k].frame.parent
-    ):
-        end += 1
-    group = blocks[k:end]
-    rows = [[cell.replace("|", "\\|") for cell in b.cells] for b in group]
-    if len(rows) == 1 or len(rows[0]) == 1:
-        return len(rows), "\n".join(_plain(" — ".join(filter(None, row))) for row in rows)
-    heads = max(sum(1 for b in group if b.level), 1)
-    header = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows[:heads], strict=True)]
-    lines = [header, ["---"] * len(header), *rows[heads:]]
-    return len(rows), "\n".join("| " + " | ".join(row) + " |" for row in lines)

@@ -27,7 +27,9 @@ _KINDS: dict[str, str] = {
     "бөлісу, teilen, partager, compartir",
     "related": "related, you may like, you may also, you might, recommended, recommend*, more from, more in, more on,"
     "more like, more stories, more articles, more news, popular, trending, latest, recent, recently, most read,"
-    "most viewed, most popular, up next, read next, read also, see also, similar, also viewed, also bought, also like,"
+    "most viewed, most popular, up next, read next, read also, see also, similar, also viewed, also bought, also like, also enjoy, who viewed, who bought, bought together, people also, customers also,"
+    "compare with, shop the look, complete the look, goes well with, pairs well, you viewed, for you, inspired by,"
+    "more to explore, keep reading, don't miss, in case you missed, other products, other items, discover,"
     "похож*, рекоменд*, читайте также, смотрите также, по теме, последние, популярн*, вам может, с этим товаром,"
     "недавно, ұқсас, басқа, ähnliche, weitere, à lire",
     "comments": "comment*, reply, replies, leave a, respond, discussion, комментари*, ответить, отзыв*, пікір*, kommentar*,"
@@ -57,7 +59,7 @@ _KINDS: dict[str, str] = {
     "на этой странице, мазмұны, inhalt, sommaire",
     "legal": "disclaimer, terms, conditions, policy, license, shipping, returns, return, warranty, refund*, услови*,"
     "доставк*, возврат*, гаранти*, оферт*, лицензи*, versand, livraison",
-    "rating": "out of, stars, star, review, reviews, rating, ratings, rated, helpful, verified, звезд*, звёзд*, рейтинг*,"
+    "rating": "out of, stars, star, review, reviews, customer reviews, write a review, testimonials, rating, ratings, rated, helpful, verified, звезд*, звёзд*, рейтинг*,"
     "оценк*, бағалау, bewertung*, avis",
     "votes": "like, likes, views, view, votes, vote, points, answers, posts, post, topics, topic, members, member, followers,"
     "badges, просмотр*, нравится, ответов, сообщени*, ответ",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
-from indexer.extract import classify, hidden, markdown, metadata, recall, second, site, structured
+from indexer.extract import classify, hidden, markdown, metadata, second, site, structured
 from indexer.extract.blocks import Block
 from indexer.extract.page import PageFacts
 from indexer.extract.text import smuggled
@@ -33,9 +33,10 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
     verdict = classify.judge(walk.blocks, walk.frames, facts, favor_recall=favor_recall)
     keep, judge = verdict.keep, "blocks"
     if walk.blocks and second.is_doubtful(walk.blocks, verdict.probabilities, keep, facts, html):
-        keep, judge = second.confirm(walk.blocks, verdict.probabilities, keep, html), "blocks+trafilatura"
-    if favor_recall and walk.blocks:
-        keep = recall.restore(walk.blocks, keep)
+        keep, judge = (
+            second.confirm(walk.blocks, verdict.probabilities, keep, verdict.bar, html),
+            "blocks+trafilatura",
+        )
     kept = [b for b, k in zip(walk.blocks, keep, strict=True) if k]
     left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k]
     text = markdown.render(kept)

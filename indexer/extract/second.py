@@ -1,10 +1,10 @@
 """
 A second opinion on articles: trafilatura.
 
-An article's gold is its running text, and what the first judge half believes around it is
-mostly teasers, captions and bylines. So where a page declares itself an article and a part
-of the kept text is in doubt, that part must stand in trafilatura's extract too. Elsewhere
-recall wins and nobody is asked: trafilatura costs more than all the rest.
+An article is its running text, and what the first judge half believes around it is mostly
+teasers, captions and bylines. So where a page declares itself an article and a part of the
+kept text is in doubt, trafilatura decides on that part. Elsewhere recall wins and nobody is
+asked: trafilatura costs more than all the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from indexer.extract.blocks import Block
+from indexer.extract.blocks import Block, Frame
 from indexer.extract.page import PageFacts
 
 if TYPE_CHECKING:
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 _SURE = 0.85  # the first judge's probability beyond which nobody is asked
 _DOUBT = 0.05  # share of the kept words that must be in doubt
-_COVERED = 0.3  # share of the kept words that trafilatura must find, or it failed on this page
+_LIKELY = 0.5  # of the bar; so much is enough where trafilatura agrees
+_COVERED, _SHARE, _LEAST = (
+    0.3,
+    0.15,
+    20,
+)  # share of sure words, of kept words, words it must find: else it failed
+_TEASERS = 10  # <article> elements; the page is a list of them
 _MAX_DEPTH = 200  # libxml2 and trafilatura recurse
 _MAX_SIZE = 3_000_000  # characters
 _SHINGLE = 3
@@ -38,21 +44,32 @@ def is_doubtful(blocks: list[Block], probabilities: Any, keep: Any, facts: PageF
         or max(b.frame.depth for b in blocks) > _MAX_DEPTH
     ):
         return False
+    if len({id(f) for f in map(_article_of, blocks) if f is not None}) >= _TEASERS:
+        return False
     words = np.array([b.words for b in blocks], dtype=np.float64)
     return bool(words[keep & (probabilities < _SURE)].sum() > _DOUBT * max(words[keep].sum(), 1.0))
 
 
-def confirm(blocks: list[Block], probabilities: Any, keep: NDArray[np.bool_], html: str) -> NDArray[np.bool_]:
-    """*keep* without the doubtful blocks that trafilatura leaves out."""
+def _article_of(block: Block) -> Frame | None:
+    frame: Frame | None = block.frame
+    while frame is not None and frame.tag != "article":
+        frame = frame.parent
+    return frame
+
+
+def confirm(
+    blocks: list[Block], probabilities: Any, keep: NDArray[np.bool_], bar: float, html: str
+) -> NDArray[np.bool_]:
+    """*keep* without the doubtful blocks that trafilatura leaves out, with the likely ones that it takes."""
     text = _extract(html)
-    found: NDArray[np.bool_] = np.array(
-        [_stands_in(b.text, text) if k else False for b, k in zip(blocks, keep, strict=True)]
-    )
+    likely = keep | (probabilities > bar * _LIKELY)
+    found = np.array([bool(k) and _stands_in(b.text, text) for b, k in zip(blocks, likely, strict=True)])
+    sure = keep & ((probabilities >= _SURE) | np.array([b.kind in ("row", "pre") for b in blocks]))
     words = np.array([b.words for b in blocks], dtype=np.float64)
-    if words[found].sum() < _COVERED * words[keep].sum():
+    if words[found].sum() < max(_COVERED * words[sure].sum(), _SHARE * words[keep].sum(), _LEAST):
         return keep
-    sure: NDArray[np.bool_] = probabilities >= _SURE
-    return keep & (found | sure)
+    confirmed: NDArray[np.bool_] = found | sure
+    return confirmed
 
 
 class _Text:

@@ -51,7 +51,7 @@ def holds_data(table: LexborNode, rows: list[list[LexborNode]]) -> bool:
     attributes = table.attributes
     if attributes.get("role") in ("presentation", "none") or not rows:
         return False
-    widths = [len(row) for row in rows]
+    widths = _widths(rows)
     if max(widths) < 2 or max(widths) > _MAX_COLUMNS or len(rows) < 2:
         return False
     blocks = 0
@@ -66,6 +66,33 @@ def holds_data(table: LexborNode, rows: list[list[LexborNode]]) -> bool:
         return blocks * 4 <= cells
     usual = max(set(widths), key=widths.count)
     return usual >= 2 and widths.count(usual) * 2 >= len(rows) and blocks * 8 <= cells
+
+
+def _widths(rows: list[list[LexborNode]]) -> list[int]:
+    """How many columns each row fills, with those that cells above span."""
+    widths = []
+    spanning: list[tuple[int, int]] = []  # (columns, rows left)
+    for row in rows:
+        width = sum(columns for columns, _ in spanning)
+        spanning = [(columns, left - 1) for columns, left in spanning if left > 1]
+        for cell in row:
+            columns = min(_span(cell, "colspan"), _MAX_COLUMNS)
+            width += columns
+            down = _span(cell, "rowspan")
+            if down > 1:
+                spanning.append((columns, down - 1))
+        widths.append(width)
+    return widths
+
+
+def caption(table: LexborNode) -> str:
+    """The text of the table's own caption."""
+    node = table.child
+    while node is not None:
+        if node.tag == "caption":
+            return cell_text(node)[0]
+        node = node.next
+    return ""
 
 
 def _measure(cell: LexborNode) -> tuple[int, bool]:

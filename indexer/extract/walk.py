@@ -163,7 +163,9 @@ class Walk:
             return False
         if tag == "select" and _is_setting(node, attributes):
             return False
-        inside = self._frame.inside | BY_TAG.get(tag, 0)
+        inside = self._frame.inside
+        if tag != "form" or node.css_first("main,article,h1") is None:  # a page-wide form says nothing
+            inside |= BY_TAG.get(tag, 0)
         if concealed == hidden.CLOSED:
             inside |= _HIDDEN
         if self._in_link:
@@ -188,7 +190,7 @@ class Walk:
         if tag == "table" and not self._in_pre and self._leaf is None:
             rows = tables.read_rows(node)
             if tables.holds_data(node, rows):
-                self._table(rows, frame)
+                self._table(rows, frame, tables.caption(node))
                 self._leave(tag, frame)
                 return False
         elif tag in LISTS:
@@ -261,8 +263,10 @@ class Walk:
         frame.last = len(self.blocks)
         self._frame = frame.parent or frame
 
-    def _table(self, rows: list[list[LexborNode]], frame: Frame) -> None:
+    def _table(self, rows: list[list[LexborNode]], frame: Frame, caption: str) -> None:
         """One block a row; reader and judge take the rows of a frame together."""
+        if caption:
+            self.blocks.append(Block("caption", caption, frame))
         for line in tables.to_lines(rows):
             row = Frame("tr", frame, line.names, frame.inside, len(self.blocks))
             self.frames.append(row)

@@ -1,0 +1,180 @@
+"""
+What belongs together stays together.
+
+Judged one by one, a card may lose its price, a list an item, a definition its term. So
+blocks that stand in the same place of repeated structures share their probabilities, and
+what is kept pulls along what stands between and beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from indexer.extract import features, phrases
+from indexer.extract.blocks import Block, Frame
+from indexer.extract.markup import Inside
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_]
+    Probabilities = NDArray[np.float64]
+
+_REPEATED = 3  # siblings of one shape that make a grid of cards
+_LIST_STEPS = 6  # elements between an item's text and its list
+_CARDS, _ITEMS = 0.7, 0.5  # how much of a block's probability is that of its like
+_CARD_BAR, _CARD_KEPT = 0.8, 0.3  # in a grid of which so much is kept, the bar is so much lower
+_GAP_BAR, _GAP = 0.5, 2  # plain blocks between kept ones at most so far away
+_LINKED_BAR, _LINKED_GAP = 0.4, 4  # the same for blocks of links, which an article leaves out
+_FACT_BAR, _FACT_GAP = 0.2, 8  # the same for prices, phones, e-mails
+_CLEAN_BAR, _CLEAN_KEPT = 0.5, 0.75  # where so much of all that is not furniture is kept
+_SMALL = 400  # words; on a page of so few there is nothing to win by being strict
+_ALWAYS_FURNITURE = (Inside.NAV | Inside.FORM | Inside.DIALOG | Inside.NOSCRIPT).value
+_OUTER_FURNITURE = (Inside.HEADER | Inside.FOOTER | Inside.ASIDE).value  # unless within the content
+_OWN = (Inside.MAIN | Inside.ARTICLE).value
+_FURNITURE_PHRASES = sum(
+    1 << phrases.NAMES.index(kind)
+    for kind in (
+        "consent", "rights", "subscribe", "account", "shop", "share", "related", "more", "paging", "search", "filter", "advert",
+    )
+)  # fmt: skip
+_FURNITURE_NAMES = re.compile(
+    r"cookie|consent|gdpr|breadcrumb|crumbs|menu|navbar|pagination|sidebar|related|share|social|subscribe|banner|popup"
+    r"|modal|login|search",
+    re.IGNORECASE,
+)
+_FEW_LINKS = 0.3
+_SHORT = 40  # words; what furniture says is shorter
+
+
+class Groups:
+    """Numbers of the groups that each block is in; 0 for none."""
+
+    def __init__(self, blocks: list[Block]) -> None:
+        self.wholes, self.items, self.roles, self.grids = (
+            np.zeros(len(blocks), dtype=np.intp) for _ in range(4)
+        )
+        numbers: tuple[dict[Hashable, int], ...] = tuple(defaultdict() for _ in range(4))
+        for k, block in enumerate(blocks):
+            whole, items = _whole(block), _list_of(block)
+            grid, role = _place_in_grid(block)
+            for column, seen, key in zip(
+                (self.wholes, self.items, self.roles, self.grids),
+                numbers,
+                (whole, items, role, grid),
+                strict=True,
+            ):
+                if key is not None:
+                    column[k] = seen.setdefault(key, len(seen) + 1)
+
+
+def _whole(block: Block) -> Hashable:
+    """The table or definition list that stands or falls as a whole."""
+    if block.kind == "row":
+        return id(block.frame.parent)
+    if block.kind in ("dt", "dd"):
+        frame: Frame | None = block.frame
+        while frame is not None and frame.tag != "dl":
+            frame = frame.parent
+        return id(frame) if frame is not None else None
+    return None
+
+
+def _list_of(block: Block) -> Hashable:
+    if block.kind != "li":
+        return None
+    frame: Frame | None = block.frame
+    for _ in range(_LIST_STEPS):
+        if frame is None:
+            return None
+        if frame.tag in ("ul", "ol"):
+            return id(frame)
+        frame = frame.parent
+    return None
+
+
+def _place_in_grid(block: Block) -> tuple[Hashable, Hashable]:
+    """(the grid of repeated siblings around a block, its place within one of them)."""
+    frame = block.frame
+    path = [block.kind]
+    while frame.parent is not None:
+        path.append(frame.shape)
+        if frame.parent.children.get(frame.shape, 0) >= _REPEATED:
+            return id(frame.parent), (id(frame.parent), *path)
+        frame = frame.parent
+    return None, None
+
+
+def level(groups: Groups, probabilities: Probabilities, words: Any) -> Probabilities:
+    """Probabilities drawn towards the mean of their like, weighted by words."""
+    sizes = words + 1
+    out = _drawn(probabilities, groups.wholes, sizes, 1.0)
+    out = _drawn(out, groups.roles, sizes, _CARDS)
+    return _drawn(out, groups.items, sizes, _ITEMS)
+
+
+def _drawn(values: Probabilities, group: Any, sizes: Any, share: float) -> Probabilities:
+    if not group.any():
+        return values
+    means = np.bincount(group, values * sizes) / np.maximum(np.bincount(group, sizes), 1e-9)
+    return np.where(group > 0, (1 - share) * values + share * means[group], values)
+
+
+def complete(
+    blocks: list[Block], groups: Groups, probabilities: Probabilities, bar: float, *, strict: bool
+) -> Mask:
+    """The blocks over the *bar*, and what they pull along. *strict*: an article, whose surroundings are not its own."""
+    sizes = np.array([b.words for b in blocks], dtype=np.float64) + 0.5
+    keep: Mask = probabilities > bar
+    if groups.grids.any():
+        kept = np.bincount(groups.grids, keep * sizes) >= _CARD_KEPT * np.bincount(groups.grids, sizes)
+        kept[0] = False
+        keep |= kept[groups.grids] & (probabilities > bar * _CARD_BAR)
+    silent = np.array([not _is_furniture(b.frame.inside) and not _says_furniture(b) for b in blocks])
+    plain = silent & np.array([b.linked <= _FEW_LINKS * b.words for b in blocks])
+    keep |= plain & _between(keep, _GAP) & (probabilities > bar * _GAP_BAR)
+    if not strict:
+        told = np.array([features.has_money(b.text) or features.has_reach(b.text) for b in blocks])
+        keep |= silent & _between(keep, _LINKED_GAP) & (probabilities > bar * _LINKED_BAR)
+        keep |= told & silent & _between(keep, _FACT_GAP) & (probabilities > bar * _FACT_BAR)
+        if sizes[plain & keep].sum() >= _CLEAN_KEPT * sizes[plain].sum():
+            keep |= plain & (probabilities > bar * _CLEAN_BAR)
+        own = plain & np.array([not _is_named_furniture(b.frame) for b in blocks])
+        if sizes[own].sum() < _SMALL:
+            keep |= own
+    return keep
+
+
+def _between(keep: Mask, reach: int) -> Mask:
+    """Whether a kept block stands within *reach* before, and another after."""
+    before, after = np.zeros(len(keep), dtype=np.bool_), np.zeros(len(keep), dtype=np.bool_)
+    for far in range(1, min(reach, len(keep) - 1) + 1):
+        before[far:] |= keep[:-far]
+        after[:-far] |= keep[far:]
+    return before & after
+
+
+def _is_furniture(inside: int) -> bool:
+    """Whether an element made for furniture is around; a header or aside within an article is its own."""
+    return bool(inside & _ALWAYS_FURNITURE) or bool(inside & _OUTER_FURNITURE and not inside & _OWN)
+
+
+def _is_named_furniture(frame: Frame) -> bool:
+    """Whether class names around a block speak of menus, banners and the like."""
+    up: Frame | None = frame
+    while up is not None:
+        if _FURNITURE_NAMES.search(up.names):
+            return True
+        up = up.parent
+    return False
+
+
+def _says_furniture(block: Block) -> bool:
+    return block.words <= _SHORT and bool(
+        phrases.kinds_of(phrases.tokens_of(block.text)) & _FURNITURE_PHRASES
+    )

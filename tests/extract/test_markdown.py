@@ -1,0 +1,115 @@
+"""HTML constructs and the exact markdown of their blocks, before any is left out."""
+
+from __future__ import annotations
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from indexer.extract import markdown
+from indexer.extract.walk import Walk
+
+
+def read(html: str) -> str:
+    walk = Walk()
+    walk.run(LexborHTMLParser(html).body)
+    return markdown.render(walk.blocks)
+
+
+CONSTRUCTS = [
+    # headings, paragraphs, lines
+    ("<h1>One</h1><p>text</p><h3>Three</h3>", "# One\n\ntext\n\n### Three"),
+    ("<h2><a href='/x'>Linked <b>title</b></a></h2>", "## Linked title"),
+    ("<h2><div>Opening</div><div>hours</div></h2>", "## Opening hours"),
+    ("<p>one<br>two<br><br>three</p>", "one\ntwo\nthree"),
+    ("<div>left</div><div>right</div>", "left\n\nright"),
+    ("loose text<p>and a paragraph", "loose text\n\nand a paragraph"),
+    # words are neither joined nor split
+    ("<p><b>Не</b>обходимо пере<i>вернуть</i></p>", "Необходимо перевернуть"),
+    ("<p>само&shy;обслу\u200bживание</p>", "самообслуживание"),
+    ("<p>10&nbsp;000&#8239;тенге</p>", "10 000 тенге"),
+    ("<p>a &lt;tag&gt; &amp; more</p>", "a <tag> & more"),
+    ("<p>see <a href='/a'>one</a><a href='/b'>two</a></p>", "see one two"),
+    ("<div><span class=n>Filling</span><span class=v>18 500 KZT</span></div>", "Filling 18 500 KZT"),
+    ("<p>H<sub>2</sub>O and x<sup>2</sup></p>", "H2O and x2"),
+    # link text without targets, no images
+    ("<p>to the <a href='https://x.example/y'>price list</a></p>", "to the price list"),
+    ("<p>before <img src='data:image/png;base64,AAAA' alt='scheme'> after</p>", "before after"),
+    # lists
+    ("<ul><li>one<li>two</ul>", "- one\n- two"),
+    ("<ol><li>one<li>two</ol>", "1. one\n2. two"),
+    ("<ol start=4><li>four<li>five</ol>", "4. four\n5. five"),
+    ("<ul><li>a<ul><li>b<ul><li>c</ul></ul><li>d</ul>", "- a\n  - b\n    - c\n- d"),
+    ("<ul><li><p>first</p><p>second</p></li><li>next</ul>", "- first\n  second\n- next"),
+    ("<ul><li><span>inside</span></li></ul>", "- inside"),
+    ("<ul><li><h3>Card</h3><p>Text of it</p></li><li><h3>Other</h3><p>More</p></li></ul>",
+     "### Card\n\nText of it\n\n### Other\n\nMore"),
+    ("<p>before</p><ul><li>one</ul><p>after</p>", "before\n\n- one\n\nafter"),
+    ("<ul><li>bullet</ul><ol><li>number</ol>", "- bullet\n\n1. number"),
+    # definitions
+    ("<dl><dt>Phone</dt><dd>+7 701</dd><dt>City</dt><dd>Almaty</dd></dl>", "- Phone: +7 701\n- City: Almaty"),
+    ("<dl><dt>Phone:<dd>+7 701</dl>", "- Phone: +7 701"),
+    ("<dl><dt>Call</dt><dd>Opens a line.<br>Closes it.</dd></dl>", "Call\n: Opens a line.\n  Closes it."),
+    # folded content
+    ("<details><summary>Why?</summary><p>Because.</p></details>", "## Why?\n\nBecause."),
+    ("<h2>FAQ</h2><button aria-expanded=false>Why?</button><div hidden><p>Because.</p></div>",
+     "## FAQ\n\n### Why?\n\nBecause."),
+    ("<select name=size><option>S<option>M</select>", "S / M"),
+    # code
+    ("<pre>a\n  b\n\nc</pre>", "```\na\n  b\n\nc\n```"),
+    ("<pre><span class=k>SELECT</span> name<br><span class=k>FROM</span> t</pre>", "```\nSELECT name\nFROM t\n```"),
+    ("<pre>has ``` inside</pre>", "````\nhas ``` inside\n````"),
+    ("<pre><code><span class='lineno'>1</span>x = 1\n</code></pre>", "```\nx = 1\n```"),
+    # rows of name and value
+    ("<div><div><div>Filling</div><div>18 500 KZT</div></div><div><div>Check</div><div>3 000 KZT</div></div></div>",
+     "Filling — 18 500 KZT\n\nCheck — 3 000 KZT"),
+    ("<div><p>A name</p><p>and a text</p></div>", "A name\n\nand a text"),
+    # what looks like markup is text
+    ("<p># not a heading</p>", "\\# not a heading"),
+    ("<p>#hashtag stays</p>", "#hashtag stays"),
+    ("<p>```</p>", "\\```"),
+    # repeated blocks are a second rendering for another screen
+    ("<p>one two three four</p><p>x</p><p>one two three four</p><p>x</p>", "one two three four\n\nx\n\nx"),
+    # never read
+    (("<style>a{}</style><script>leak()</script><template><p>leak</p></template><!-- leak --><svg><text>leak</text></svg>"
+     "<p>text</p><noscript>enable JavaScript</noscript><textarea>leak</textarea>"), "text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("html", "expected"), CONSTRUCTS)
+def test_construct_becomes_markdown(html, expected):
+    """One construct, its exact markdown."""
+    assert read(html) == expected
+
+
+TABLES = [
+    ("<table><tr><th>A<th>B<tr><td>1<td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |"),
+    ("<table><tr><td>A<td>B<tr><td>1<td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |"),
+    ("<table><tr><th>Hall<td>Small<td>Large<tr><th>Price<td>6 000<td>15 000</table>",
+     "| Hall | Small | Large |\n| --- | --- | --- |\n| Price | 6 000 | 15 000 |"),
+    # spans: down is repeated, across is not
+    ("<table><tr><th>Bike<th>Term<th>Price<tr><td rowspan=2>City<td>hour<td>5<tr><td>day<td>20</table>",
+     "| Bike | Term | Price |\n| --- | --- | --- |\n| City | hour | 5 |\n| City | day | 20 |"),
+    ("<table><tr><th colspan=2>Name<th>Age<tr><td>Ann<td>Lee<td>30</table>",
+     "| Name |  | Age |\n| --- | --- | --- |\n| Ann | Lee | 30 |"),
+    ("<table><tr><td rowspan=65534>x<td>1<tr><td>2</table>", "| x | 1 |\n| --- | --- |\n| x | 2 |"),
+    # two header rows become one
+    ("<table><thead><tr><th>Price<th>Price<tr><th>new<th>old</thead><tr><td>1<td>2</table>",
+     "| Price new | Price old |\n| --- | --- |\n| 1 | 2 |"),
+    ("<table><tfoot><tr><td>sum<td>3</tfoot><tr><th>A<th>B<tr><td>1<td>2</table>",
+     "| A | B |\n| --- | --- |\n| 1 | 2 |\n| sum | 3 |"),
+    # cells
+    ("<table><tr><th>A<th>B<tr><td>a|b<td>c</table>", "| A | B |\n| --- | --- |\n| a\\|b | c |"),
+    ("<table><tr><th>A<th>B<tr><td><ul><li>x<li>y</ul><td>c</table>", "| A | B |\n| --- | --- |\n| x / y | c |"),
+    ("<table><tr><th>A<th></th><th>B<tr><td>1<td></td><td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |"),
+    ("<table><caption>Fees</caption><tr><th>A<th>B<tr><td>1<td>2</table>", "Fees\n\n| A | B |\n| --- | --- |\n| 1 | 2 |"),
+    # layout tables are read in order
+    ("<table><tr><td><p>menu</p></td><td><h2>Title</h2><p>text</p></td></tr></table>", "menu\n\n## Title\n\ntext"),
+    ("<table role=presentation><tr><td>a<td>b<tr><td>c<td>d</table>", "a\n\nb\n\nc\n\nd"),
+    ("<table><tr><td><table><tr><th>A<th>B<tr><td>1<td>2</table></td></tr></table>", "| A | B |\n| --- | --- |\n| 1 | 2 |"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("html", "expected"), TABLES)
+def test_table_becomes_markdown(html, expected):
+    """A data table is a table with a row a line; a table that only places things is not."""
+    assert read(html) == expected

@@ -1,0 +1,96 @@
+"""Facts for machines become readable lines, beside the text and never twice."""
+
+from __future__ import annotations
+
+import json
+
+from indexer.extract import extract
+
+TEXT = "<p>Our workshop has repaired bicycles in the old town since 1998, and most customers come back every spring.</p>"
+
+
+def read(data: object, body: str = TEXT, lang: str = "en"):
+    script = f'<script type="application/ld+json">{json.dumps(data)}</script>'
+    return extract(f"<html lang={lang}><body>{body}{script}</body></html>", url="https://shop.example/")
+
+
+def question(name: str, text: str) -> dict:
+    return {"@type": "Question", "name": name, "acceptedAnswer": {"@type": "Answer", "text": text}}
+
+
+def test_answers_that_the_page_does_not_show_are_added():
+    """A question is a heading, its answer follows without markup."""
+    data = {"@type": "FAQPage", "mainEntity": [question("How long?", "<p>Two&nbsp;days at <b>most</b>.</p>")]}
+
+    assert read(data).text.endswith("### How long?\n\nTwo days at most .") or read(data).text.endswith(
+        "### How long?\n\nTwo days at most."
+    )
+
+
+def test_answers_on_the_page_are_not_repeated():
+    """Shown once, said once."""
+    body = TEXT + "<h2>How long?</h2><p>Two days at most, and one day in summer.</p>"
+    data = {
+        "@type": "FAQPage",
+        "mainEntity": [question("How long?", "Two days at most, and one day in summer.")],
+    }
+
+    assert read(data, body).text.count("Two days at most") == 1
+
+
+def test_price_missing_on_the_page_is_added():
+    """With its currency, in the page's language."""
+    data = {
+        "@type": "Product",
+        "name": "Lena",
+        "offers": {"@type": "Offer", "price": "499.00", "priceCurrency": "EUR"},
+    }
+
+    assert "Price: 499.00 EUR" in read(data).text
+    assert "Цена: 499.00 EUR" in read(data, lang="ru").text
+
+
+def test_price_on_the_page_is_not_repeated():
+    """However its digits are grouped."""
+    data = {"@type": "Product", "name": "Lena", "offers": {"price": "1499.00", "priceCurrency": "EUR"}}
+    body = TEXT + "<p>The Lena costs € 1 499 with lights, mudguards and a lock for the winter.</p>"
+
+    assert "Price:" not in read(data, body).text
+
+
+def test_business_goes_to_the_site_field():
+    """Address, phone and hours of the business are facts of the site."""
+    data = {
+        "@type": "Store",
+        "name": "Bikes",
+        "telephone": "+1 555 010 2030",
+        "address": {"streetAddress": "Rose Lane 4", "addressLocality": "Old Town"},
+        "openingHoursSpecification": {"dayOfWeek": ["Monday", "Friday"], "opens": "09:00", "closes": "18:00"},
+    }
+    found = read({"@graph": [data]})
+
+    assert "Address: Old Town, Rose Lane 4" in found.site
+    assert "Phone: +1 555 010 2030" in found.site
+    assert "Monday, Friday 09:00–18:00" in found.site
+    assert "Rose Lane" not in found.text
+
+
+def test_microdata_in_attributes_is_read():
+    """A price that stands in a meta element only."""
+    body = (
+        TEXT + "<div itemscope itemtype='https://schema.org/Product'><meta itemprop='name' content='Lena'>"
+        "<span itemprop='offers' itemscope itemtype='https://schema.org/Offer'><meta itemprop='price' content='499'>"
+        "<meta itemprop='priceCurrency' content='EUR'></span></div>"
+    )
+    found = extract(f"<html lang=en><body>{body}</body></html>", url="https://shop.example/")
+
+    assert "Price: 499 EUR" in found.text
+
+
+def test_broken_structured_data_is_passed_over():
+    """Neither syntax nor nesting nor wrong types stop the page."""
+    deep = "[" * 5000 + "]" * 5000
+    for source in ("{", "null", "[1,2]", '{"@type":["Product",null],"offers":[null,1]}', deep, '{"@type":5}'):
+        html = f'<html lang=en><body>{TEXT}<script type="application/ld+json">{source}</script></body></html>'
+
+        assert "repaired bicycles" in extract(html, url="").text
