@@ -89,7 +89,7 @@ class FileArtifacts:
         names = sorted(entry.name for entry in os.scandir(folder))
         snapshot = Path(SNAPSHOT).name
         for name in names:
-            if name.endswith(".json") and not name.startswith(TEMPORARY) and name != snapshot:
+            if name.endswith(".json") and name != snapshot:
                 yield name.removesuffix(".json")
 
     def save_snapshot(self, snapshot: Bm25Snapshot) -> None:
@@ -150,7 +150,8 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises `IndexerError` naming the path for a full disk, a read-only folder or the like.
     """
-    part = path.with_name(f"{TEMPORARY}{os.getpid()}-{threading.get_ident()}-{path.name}")
+    # no suffix: who reads the folder by `*.json` must not meet half a file
+    part = path.with_name(f"{TEMPORARY}{os.getpid()}-{threading.get_ident()}-{path.stem}")
     try:
         try:
             file = _create(part)
