@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,25 +70,35 @@ NAMES: tuple[str, ...] = (
 
 def describe(blocks: list[Block], frames: list[Frame], facts: PageFacts, hints: dict[str, float]) -> Array:
     """The matrix for one page."""
+    matrix = np.empty((len(blocks), len(NAMES)), dtype=np.float32)
+    at = 0
+    for part in _parts(blocks, frames, facts, hints):  # all at once they would be four times the matrix
+        matrix[:, at : at + part.shape[1]] = part
+        at += part.shape[1]
+    return matrix
+
+
+def _parts(
+    blocks: list[Block], frames: list[Frame], facts: PageFacts, hints: dict[str, float]
+) -> Iterator[Any]:
+    """The matrix in groups of columns, in the order of NAMES."""
     words = np.array([b.words for b in blocks], dtype=np.float64)
     linked = np.array([min(b.linked, b.words) for b in blocks], dtype=np.float64)
     texts = [b.text if len(b.text) < 400 else b.text[:400] for b in blocks]
     tokens = [phrases.tokens_of(t) if b.words <= _SHORT else [] for b, t in zip(blocks, texts, strict=True)]
     says = [phrases.kinds_of(t) for t in tokens]
-    columns = [
-        _own(blocks, texts, tokens, words, linked, facts),
-        _flags([KINDS.index(b.kind) for b in blocks], len(KINDS)),
-        _bits(says, len(phrases.NAMES)),
-    ]
+    yield _own(blocks, texts, tokens, words, linked, facts)
+    yield _flags([KINDS.index(b.kind) for b in blocks], len(KINDS))
+    yield _bits(says, len(phrases.NAMES))
+    del texts, tokens
     heading = _headings(blocks)
-    columns.append(_bits([says[h] if h >= 0 else 0 for h in heading], len(phrases.NAMES)))
-    columns.append(_bits(_within(blocks, frames, says), len(phrases.NAMES)))
-    columns.append(_near(blocks, words, linked))
-    columns.append(_place(blocks, words, linked, heading))
-    columns.extend(_frames(blocks, frames, words, linked, hints))
+    yield _bits([says[h] if h >= 0 else 0 for h in heading], len(phrases.NAMES))
+    yield _bits(_within(blocks, frames, says), len(phrases.NAMES))
+    yield _near(blocks, words, linked)
+    yield _place(blocks, words, linked, heading)
+    yield from _frames(blocks, frames, words, linked, hints)
     page = np.concatenate([facts.numbers(), _page(blocks, words, linked)])
-    columns.append(np.broadcast_to(page, (len(blocks), len(page))))
-    return np.hstack(columns).astype(np.float32)
+    yield np.broadcast_to(page, (len(blocks), len(page)))
 
 
 def _own(
@@ -270,7 +281,7 @@ def _page(blocks: list[Block], words: Any, linked: Any) -> Any:
 
 def _frames(
     blocks: list[Block], frames: list[Frame], words: Any, linked: Any, hints: dict[str, float]
-) -> list[Any]:
+) -> Iterator[Any]:
     index = {id(f): k for k, f in enumerate(frames)}
     parent = [index[id(f.parent)] if f.parent is not None else -1 for f in frames]
     first = np.array([f.first for f in frames])
@@ -310,12 +321,12 @@ def _frames(
         chain["repeats_max"][own], np.full(len(blocks), min(articles, 30)),
     ])  # fmt: skip
     flags = np.array([b.frame.inside for b in blocks], dtype=np.int64)[:, None]
-    columns = [general, (flags & np.array([int(f) for f in FLAGS])) != 0]
+    yield general
+    yield (flags & np.array([int(f) for f in FLAGS])) != 0
     at = own
     for _ in range(_LEVELS):
-        columns.append(per_frame[at])
+        yield per_frame[at]
         at = wider[at]
-    return columns
 
 
 def _widen(frames: list[Frame], parent: list[int], hints: dict[str, float]) -> tuple[Any, dict[str, Any]]:

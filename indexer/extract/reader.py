@@ -14,7 +14,7 @@ from indexer.extract import classify, hidden, markdown, metadata, second, site, 
 from indexer.extract.blocks import Block
 from indexer.extract.page import PageFacts
 from indexer.extract.text import smuggled
-from indexer.extract.walk import Walk
+from indexer.extract.walk import MAX_BLOCKS, Walk
 
 _MAX_HIDDEN = 40
 _MAX_HIDDEN_LENGTH = 500
@@ -58,7 +58,7 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
         alternates=metadata.alternates(tree, url),
         site="\n".join(dict.fromkeys([*lines, *told.site])),
         hidden=_hidden(walk.unseen, raw),
-        notes=_notes(kept),
+        notes=(*_notes(kept), *([f"only its first {MAX_BLOCKS:,} lines were read"] if walk.cut else ())),
     )
 
 

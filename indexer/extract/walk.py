@@ -14,7 +14,7 @@ from indexer.extract.text import count_words, squeeze, visible
 Attributes = dict[str, str | None]
 
 _HIDDEN, _LINK, _ARIA_HIDDEN = Inside.HIDDEN.value, Inside.LINK.value, Inside.ARIA_HIDDEN.value
-_MAX_BLOCKS = 20_000
+MAX_BLOCKS = 100_000
 _MAX_CONTACTS = 200
 _MAX_NAMES = 200  # characters of class names kept for a line
 _MAX_OPTIONS = 20  # a longer choice is a list of countries, not of sizes
@@ -49,6 +49,7 @@ class Walk:
         self._inner = ""
         self._in_link = 0
         self._in_pre = 0
+        self.cut = False  # the rest of the page was not read
         self._leaf: Frame | None = None  # the element that makes one line of all it holds
         self._counters: list[int] = []  # next numbers of the open lists, 0 if unordered
         self._bulleted: set[int] = set()
@@ -59,7 +60,7 @@ class Walk:
         self._body = body
         opened: list[tuple[LexborNode, str, Frame]] = []
         node: LexborNode | None = body.child
-        while node is not None and len(self.blocks) < _MAX_BLOCKS:
+        while node is not None and len(self.blocks) < MAX_BLOCKS:
             tag = node.tag or "-"
             if tag == "-text":
                 self._text(node.text_content or "")
@@ -79,6 +80,7 @@ class Walk:
                 self._leave(tag, frame)
                 following = node.next
             node = following
+        self.cut = node is not None
         self._flush()
         while opened:
             self._leave(*opened.pop()[1:])

@@ -151,6 +151,20 @@ def _challenge_in(response: Response) -> str:
 
 
 def _read_html(response: Response, url: str, html: str, charset: str, reading: Reading) -> Scraped:
+    directives, refused = _judge_html(response, url, html, charset, reading)
+    if refused is not None:
+        state, reason, detail = refused
+        follow = reason in (Reason.NOINDEX, Reason.NEEDS_RENDERING)
+        outcome = _outcome(response, state, reason, detail, final_url=_refreshed(directives, reason))
+        links = directives.links[:_MAX_LINKS] if follow else ()
+        return Scraped(outcome=outcome, links=links, alternates=tuple(directives.alternates.values()))
+    return _extract(response, url, html, charset, directives, reading)
+
+
+def _judge_html(
+    response: Response, url: str, html: str, charset: str, reading: Reading
+) -> tuple[Directives, tuple[State, Reason, str] | None]:
+    """What the page says of itself, and why it is no page. Its tree, ten times its size, ends here."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html)
@@ -161,14 +175,7 @@ def _read_html(response: Response, url: str, html: str, charset: str, reading: R
         header=response.headers.get("x-robots-tag", ""),
         charset=charset,
     )
-    refused = _by_content(response, url, html, tree, directives)
-    if refused is not None:
-        state, reason, detail = refused
-        follow = reason in (Reason.NOINDEX, Reason.NEEDS_RENDERING)
-        outcome = _outcome(response, state, reason, detail, final_url=_refreshed(directives, reason))
-        links = directives.links[:_MAX_LINKS] if follow else ()
-        return Scraped(outcome=outcome, links=links, alternates=tuple(directives.alternates.values()))
-    return _extract(response, url, html, charset, directives, reading)
+    return directives, _by_content(response, url, html, tree, directives)
 
 
 def _by_content(

@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PRELOAD = ["indexer.pipeline.work", "indexer.pipeline.reading", "indexer.extract.reader"]
+_PRELOAD = ["indexer.pipeline.preload"]
 
 
 class InlineExecutor(Executor):

@@ -8,6 +8,7 @@ page: a worker saves in the background while it reads the next response of its b
 from __future__ import annotations
 
 import asyncio
+import ctypes
 from collections import deque
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -23,6 +24,8 @@ from indexer.ports import Artifacts, Response
 from indexer.settings import Extract
 
 BATCH = 2
+LARGE = 2**20  # bytes; a page's tree and blocks are up to forty times as large
+_TRIMMED = LARGE // 4
 _DOCUMENTS = (b"%PDF", b"PK\x03\x04")
 
 
@@ -38,7 +41,16 @@ def read_batch(artifacts: Artifacts, reading: Reading, responses: list[Response]
         results.append(scraped)
     for save in saves:
         save.result()
+    if any(len(response.body) > _TRIMMED for response in responses):
+        _trim()
     return results
+
+
+def _trim() -> None:
+    """Give the memory of a large page back; by itself glibc keeps it for the next one."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 @lru_cache(maxsize=1)
@@ -52,12 +64,16 @@ def reading_of(extract: Extract, *, token: str = "") -> Reading:
     return replace(reading, token=token) if token else reading
 
 
+_Asked = tuple[Response, asyncio.Future[Scraped]]
+
+
 class Readers:
     """
     Reads responses through a pool, or in this process for `None`.
 
-    `width` batches are in flight. A response that ends its worker takes its batch with
-    it; each of that batch is then tried once more, alone.
+    `width` batches are in flight; of responses over `LARGE` one at a time, so that memory is
+    bounded by one of them. A response that ends its worker takes its batch with it; each
+    of that batch is then tried once more, alone.
     """
 
     def __init__(self, pool: Executor | None, *, artifacts: Artifacts, reading: Reading, width: int) -> None:
@@ -67,7 +83,9 @@ class Readers:
         self._read = partial(read_batch, artifacts, reading)
         self._width = width
         self._active = 0
-        self._waiting: deque[tuple[Response, asyncio.Future[Scraped]]] = deque()
+        self._waiting: deque[_Asked] = deque()
+        self._large: deque[_Asked] = deque()
+        self._large_active = False
         self._alone = asyncio.Lock()
 
     @property
@@ -82,7 +100,7 @@ class Readers:
         if self._pool is None or response.status != 200:  # noqa: PLR2004 - HTTP: only these cost anything
             return self._read([response])[0]
         result: asyncio.Future[Scraped] = asyncio.get_running_loop().create_future()
-        self._waiting.append((response, result))
+        (self._large if len(response.body) > LARGE else self._waiting).append((response, result))
         self._pump()
         try:
             return await result
@@ -90,11 +108,17 @@ class Readers:
             return await self._read_alone(response)
 
     def _pump(self) -> None:
-        while self._pool is not None and self._waiting and self._active < self._width:
-            batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+        while self._active < self._width:
+            large = bool(self._large) and not self._large_active
+            if large:
+                batch, self._large_active = [self._large.popleft()], True
+            else:
+                batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            if not batch:
+                return
             self._active += 1
             call = asyncio.wrap_future(self._submit([response for response, _ in batch]))
-            call.add_done_callback(partial(self._done, [result for _, result in batch]))
+            call.add_done_callback(partial(self._done, [result for _, result in batch], large))
 
     def _submit(self, responses: list[Response]) -> Future[list[Scraped]]:
         assert self._pool is not None
@@ -105,8 +129,12 @@ class Readers:
             broken.set_exception(error)
             return broken
 
-    def _done(self, results: list[asyncio.Future[Scraped]], call: asyncio.Future[list[Scraped]]) -> None:
+    def _done(
+        self, results: list[asyncio.Future[Scraped]], large: bool, call: asyncio.Future[list[Scraped]]
+    ) -> None:
         self._active -= 1
+        if large:
+            self._large_active = False
         for number, result in enumerate(results):
             if result.done():  # the run was cancelled
                 continue
