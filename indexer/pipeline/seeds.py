@@ -83,20 +83,27 @@ class Seeds:
                 yield Source(url=url, found_in=found_in)
 
     async def _of_site(self, start: str, robots: RobotsFiles, sitemaps: Sitemaps) -> AsyncIterator[Source]:
-        """What a start page's site says of itself: robots' Sitemap lines, else the usual place; llms.txt."""
+        """
+        What a start page's site says of itself: robots' Sitemap lines, the usual place, llms.txt.
+
+        Lines that are all good are the site's word on where its sitemaps are: the usual place,
+        where an old one may lie, is then not asked.
+        """
         place = origin(start)
         if not await self._open(start, robots, sitemaps):
             return
         named = (await robots.of(start)).sitemaps
+        good, troubles = bool(named), len(sitemaps.troubles)
         for line in named:
             try:
                 url = canonical(line, place + "/")
             except Permanent as error:
                 self.notes.append(f"{place}/robots.txt: {error}")
+                good = False
                 continue
             async for source in sitemaps.entries(url):
                 yield source
-        if not named:
+        if not good or len(sitemaps.troubles) > troubles:
             async for source in sitemaps.entries(place + _DEFAULT_SITEMAP, optional=True):
                 yield source
         if not (await robots.allows(place + _LLMS))[0]:

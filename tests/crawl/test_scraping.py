@@ -222,15 +222,39 @@ def test_a_list_of_urls_is_not_followed(project, site):
 def test_a_crawl_reads_the_sitemaps_that_robots_names_and_obeys_its_rules(project, site):
     site.page(
         "/robots.txt",
-        f"User-agent: *\nDisallow: /closed\nSitemap: /maps/one.xml\nSitemap: {site.url('/maps/none.xml')}\n",
+        f"User-agent: *\nDisallow: /closed\nSitemap: /maps/one.xml\nSitemap: {site.url('/maps/two.xml')}\n",
     )
     site.page("/maps/one.xml", sitemap(site, "/listed", "/closed/x"))
+    site.page("/maps/two.xml", sitemap(site, "/listed"))
     site.page("/", article("Главная"))
     site.page("/listed", article("Из карты"))
     project.scrape(Sources(crawl=(site.url("/"),)))
     assert project.standing() == {"/": "fetched", "/listed": "fetched", "/closed/x": "robots"}
     assert "/closed/x" not in site.paths()
     assert "/sitemap.xml" not in site.paths()
+
+
+@pytest.mark.parametrize("trouble", ["not-found", "server-error", "empty", "html", "bad-url", "child"])
+def test_the_usual_sitemap_is_read_too_where_one_that_robots_names_is_broken(project, site, trouble):
+    line = "http://[broken/map.xml" if trouble == "bad-url" else "/maps/two.xml"
+    site.page("/robots.txt", f"User-agent: *\nAllow: /\nSitemap: /maps/one.xml\nSitemap: {line}\n")
+    site.page("/maps/one.xml", sitemap(site, "/one"))
+    site.page("/sitemap.xml", sitemap(site, "/one", "/usual"))
+    index = sitemap(site, "/maps/three.xml").replace("url>", "sitemap>").replace("urlset", "sitemapindex")
+    answers = {
+        "server-error": Reply("no", status=500),
+        "empty": Reply(sitemap(site)),
+        "html": Reply(article("Такой карты нет")),
+        "child": Reply(index),
+    }
+    if trouble in answers:
+        site.route("/maps/two.xml", lambda _: answers[trouble])
+    for path in ("/", "/one", "/usual"):
+        site.page(path, article(f"Страница {path}"))
+    report = project.scrape(Sources(crawl=(site.url("/"),)))
+    assert project.standing() == dict.fromkeys(("/", "/one", "/usual"), "fetched")
+    assert len(report.notes) == 1
+    assert site.paths().count("/sitemap.xml") == 1
 
 
 def test_robots_that_are_not_available_keep_us_out_and_delete_nothing(project, site):

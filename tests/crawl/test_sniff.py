@@ -76,6 +76,40 @@ def test_a_feed_is_no_page_but_is_known_as_one():
     assert kind_of(b"<?xml version='1.0'?><urlset/>", {}).name == ""
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"<!DOCTYPE html>", b"<!doctype HTML PUBLIC '-//W3C//DTD HTML 4.01//EN'>", b"<HTML>", b"<head>", b"<body class=x>",
+        b"<title>", b"<meta charset=utf-8>", b"<script>", b"<style>", b"<link rel=x>", b"<h1>", b"<div>", b"<p>", b"<table>",
+        b"<article>", b"<main>", b"\xef\xbb\xbf\n <html>", b"<!-- saved from http://h/ --><!-- > --><html>",
+        b"<?xml version='1.0' encoding='utf-8'?>\n<!-- x -->\n<!DOCTYPE html>",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("content_type", ["text/plain", "application/json", "image/png", "text/xml", ""])
+def test_what_begins_as_a_page_is_one_whatever_the_server_calls_it(start, content_type):
+    assert kind_of(start + b"text", {"content-type": content_type}) == Kind("html")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"The <html> tag opens a page",
+        b"<htmlx>",
+        b"<paragraph>",
+        b"<header",
+        b"<!-- <html> --> words",
+        b"# <p> and <div>",
+    ],
+)
+def test_what_only_speaks_of_markup_is_text(body):
+    assert kind_of(body, {"content-type": "text/plain"}) == Kind("text")
+
+
+def test_a_long_run_of_comments_and_blanks_is_judged_at_once():
+    for body in (b"<!--" * 1200, b"<!---->" * 700, b" \n" * 2500, b"<?xml " * 800):
+        assert kind_of(body + b"x", {"content-type": "text/plain"}).name in ("text", "")
+
+
 def test_no_content_is_empty():
     assert kind_of(b"", {}, status=204).reason is Reason.EMPTY
 
@@ -88,6 +122,8 @@ def test_no_content_is_empty():
         "<title>Not found</title><p>The page you are looking for could not be found.",
         "<title>Oops</title><h1>404 - Not Found</h1><p>Sorry, this page doesn't exist.",
         "<title>Новости</title><p>Запрошенная страница не найдена.",
+        "<title>Новости</title><p>Материал удалён.",
+        "<title>Новости</title><p>Документы отсутствуют на сервере.",
         "<nav>" + PROSE + "</nav><h1>Ошибка</h1><p>Такая страница не существует.",
     ],
 )
@@ -102,6 +138,9 @@ def test_an_error_page_with_status_200_is_seen(html):
         "<title>Нужной услуги нет?</title><p>Если услуга не найдена в прайсе, позвоните нам.",
         "<title>Возврат</title><p>Товар не найден на складе? Оформим возврат за день.",
         "<title>404 квартира</title><p>Сдаётся квартира 404, третий этаж.",
+        "<title>Панель</title><p>Область страницы можно использовать для добавления, удаления и переноса слайдов.",
+        "<title>Доступ</title><p>Раздел удалённого доступа: документы подписывают удалённо.",
+        "<title>Отпуск</title><p>Документы за отсутствующих сотрудников подписывает их заместитель.",
         "<p>Работаем с 9 до 21.",
     ],
 )
