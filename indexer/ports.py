@@ -184,6 +184,9 @@ class VectorCache(Protocol):
 # ── state ───────────────────────────────────────────────────────────────────────────────
 
 
+Staged = tuple[str, str]  # what is written, and where it belongs
+
+
 class Artifacts(Protocol):
     """
     One JSON per URL and phase, written atomically.
@@ -196,6 +199,14 @@ class Artifacts(Protocol):
     def load(self, kind: type[Artifact], key: str) -> Artifact | None: ...
 
     def save(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> None: ...
+
+    def stage(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> Staged:
+        """The first half of `save`, without waiting for the disk; nobody sees it before `commit`."""
+        ...
+
+    def commit(self, staged: Sequence[Staged]) -> None:
+        """The second half: durable, and in place, on return."""
+        ...
 
     def delete(self, kind: type[Artifact], key: str) -> None: ...
 

@@ -4,7 +4,7 @@ How fast the pipeline is on a folder of HTML, and its scrape phase against Scrap
     uv run --with scrapy scripts/bench_pipeline.py FOLDER [--rounds 3] [--json OUT]
 
 The folder is served by a process of its own. Each phase is one `indexer` command, timed
-from outside, start-up included; memory is the resident size of its whole process tree,
+from outside, start-up included; memory is the proportional size of its whole process tree,
 sampled ten times a second (Linux). The peer crawls the same URL list over the same server
 with the same concurrency and no delay, extracts with trafilatura, and also writes one
 JSON per page. Rounds alternate which side goes first; the ratio is the median over rounds
@@ -33,7 +33,6 @@ from typing import Any
 
 SCRIPTS = Path(__file__).resolve().parent
 PROC = Path("/proc")
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 PHASES = {
     "scrape": ("pages", "indexed"),
     "chunk": ("chunks", "chunks"),
@@ -193,10 +192,12 @@ def _tree(root: int) -> Iterator[int]:
 
 
 def _resident(pid: int) -> int:
+    """The process's own share: pages that several processes have in common are counted once."""
     try:
-        return int((PROC / str(pid) / "statm").read_text().split()[1]) * PAGE_BYTES
-    except (OSError, IndexError):
+        lines = (PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
         return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,7 +20,7 @@ from msgspec import Struct
 from indexer.artifacts import SCHEMA, Bm25Snapshot, ChunkedPage, EmbeddedPage, Page
 from indexer.errors import IndexerError, Misconfigured, disk_error
 from indexer.ids import url_key
-from indexer.ports import Artifact
+from indexer.ports import Artifact, Staged
 
 log = logging.getLogger("indexer")
 
@@ -72,10 +72,22 @@ class FileArtifacts:
 
     def save(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> None:
         """Write atomically; the folder is made if need be."""
+        self.commit([self.stage(key, artifact)])
+
+    def stage(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> Staged:
+        """Write beside the target; `commit` puts it in place. Both halves name the path if the disk fails."""
         data = msgspec.json.encode(artifact)
         if not isinstance(artifact, EmbeddedPage):  # vectors are not for reading
             data = msgspec.json.format(data, indent=1)
-        write_atomically(self._path(type(artifact), key), data)
+        path = self._path(type(artifact), key)
+        return str(_write_part(path, data)), str(path)
+
+    def commit(self, staged: Sequence[Staged]) -> None:
+        """Put staged files in place, durably; one wait for each folder."""
+        for part, path in staged:
+            _settle_part(Path(part), Path(path))
+        for folder in sorted({Path(path).parent for _, path in staged}):
+            sync_folder(folder)
 
     def delete(self, kind: type[Artifact], key: str) -> None:
         """Remove an artifact; a missing one is fine."""
@@ -150,7 +162,12 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises `IndexerError` naming the path for a full disk, a read-only folder or the like.
     """
-    # no suffix: who reads the folder by `*.json` must not meet half a file
+    _settle_part(_write_part(path, data), path)
+    sync_folder(path.parent)
+
+
+def _write_part(path: Path, data: bytes) -> Path:
+    """`data` beside `path`, not yet durable. No suffix: who reads `*.json` must not meet half a file."""
     part = path.with_name(f"{TEMPORARY}{os.getpid()}-{threading.get_ident()}-{path.stem}")
     try:
         try:
@@ -161,14 +178,29 @@ def write_atomically(path: Path, data: bytes) -> None:
         try:
             with os.fdopen(file, "wb") as out:
                 out.write(data)
-                out.flush()
-                os.fsync(out.fileno())
+        except BaseException:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise
+    except OSError as error:
+        raise disk_error(path, error) from error
+    return part
+
+
+def _settle_part(part: Path, path: Path) -> None:
+    """The bytes durable first, then the name."""
+    try:
+        try:
+            file = os.open(part, os.O_RDONLY)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
             part.replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
                 part.unlink()
             raise
-        sync_folder(path.parent)
     except OSError as error:
         raise disk_error(path, error) from error
 
@@ -179,8 +211,11 @@ def _create(path: Path) -> int:
 
 def sync_folder(folder: Path) -> None:
     """Make a rename in `folder` durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise disk_error(folder, error) from error

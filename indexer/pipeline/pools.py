@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PRELOAD = ["indexer.pipeline.preload"]
+PRELOAD = ["indexer.pipeline.preload"]
 
 
 class InlineExecutor(Executor):
@@ -61,7 +61,7 @@ class WorkerProcesses(Executor):
         # Never fork: the driver has threads. A fork server imports the heavy modules once.
         context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
         if isinstance(context, multiprocessing.context.ForkServerContext):
-            context.set_forkserver_preload(_PRELOAD)
+            context.set_forkserver_preload(PRELOAD)
         return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_settle_in)
 
 

@@ -1,8 +1,8 @@
 """
 Responses → durable pages, in worker processes, a few at a time.
 
-A batch per call, so that neither pickling nor the disk's commits are paid for page by
-page: a worker saves in the background while it reads the next response of its batch.
+A batch per call, so that pickling is not paid for page by page. A worker stages what it
+read and goes on; the driver waits for the disk, with several batches at once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import ctypes
 from collections import deque
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from functools import lru_cache, partial
+from concurrent.futures import BrokenExecutor, Executor, Future
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -20,7 +20,7 @@ from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.phases.scrape import Reading, Scraped
 from indexer.pipeline.pools import InlineExecutor
-from indexer.ports import Artifacts, Response
+from indexer.ports import Artifacts, Response, Staged
 from indexer.settings import Extract
 
 BATCH = 2
@@ -29,21 +29,21 @@ _TRIMMED = LARGE // 4
 _DOCUMENTS = (b"%PDF", b"PK\x03\x04")
 
 
-def read_batch(artifacts: Artifacts, reading: Reading, responses: list[Response]) -> list[Scraped]:
-    """Read responses and make their pages durable; the pages themselves stay in the worker."""
+def read_batch(
+    artifacts: Artifacts, reading: Reading, responses: list[Response]
+) -> tuple[list[Scraped], list[Staged]]:
+    """Read responses and stage their pages; the pages themselves stay in the worker."""
     results: list[Scraped] = []
-    saves: list[Future[None]] = []
+    staged: list[Staged] = []
     for response in responses:
         scraped = scrape.read(response, reading=reading)
         if scraped.page is not None:
-            saves.append(_savers().submit(artifacts.save, url_key(scraped.page.url), scraped.page))
+            staged.append(artifacts.stage(url_key(scraped.page.url), scraped.page))
             scraped = replace(scraped, page=None)
         results.append(scraped)
-    for save in saves:
-        save.result()
     if any(len(response.body) > _TRIMMED for response in responses):
         _trim()
-    return results
+    return results, staged
 
 
 def _trim() -> None:
@@ -53,11 +53,6 @@ def _trim() -> None:
         trim(0)
 
 
-@lru_cache(maxsize=1)
-def _savers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(BATCH, thread_name_prefix="save")
-
-
 def reading_of(extract: Extract, *, token: str = "") -> Reading:
     """How the settings say that responses are read."""
     reading = Reading(favor_recall=extract.favor_recall, max_document_pages=extract.max_document_pages)
@@ -65,6 +60,7 @@ def reading_of(extract: Extract, *, token: str = "") -> Reading:
 
 
 _Asked = tuple[Response, asyncio.Future[Scraped]]
+_Read = tuple[list[Scraped], list[Staged]]
 
 
 class Readers:
@@ -80,7 +76,9 @@ class Readers:
         self.reading = reading
         self._pool = pool
         self._inline = pool is None or isinstance(pool, InlineExecutor)
+        self._artifacts = artifacts
         self._read = partial(read_batch, artifacts, reading)
+        self._tasks: set[asyncio.Future[None]] = set()
         self._width = width
         self._active = 0
         self._waiting: deque[_Asked] = deque()
@@ -96,9 +94,9 @@ class Readers:
     async def read(self, response: Response) -> Scraped:
         """What a response came to; its page is durable when this returns."""
         if self._inline and response.body.startswith(_DOCUMENTS):  # seconds: fetches would time out
-            return (await asyncio.to_thread(self._read, [response]))[0]
+            return (await self._settled(await asyncio.to_thread(self._read, [response])))[0]
         if self._pool is None or response.status != 200:  # noqa: PLR2004 - HTTP: only these cost anything
-            return self._read([response])[0]
+            return (await self._settled(self._read([response])))[0]
         result: asyncio.Future[Scraped] = asyncio.get_running_loop().create_future()
         (self._large if len(response.body) > LARGE else self._waiting).append((response, result))
         self._pump()
@@ -117,39 +115,49 @@ class Readers:
             if not batch:
                 return
             self._active += 1
-            call = asyncio.wrap_future(self._submit([response for response, _ in batch]))
-            call.add_done_callback(partial(self._done, [result for _, result in batch], large))
+            task = asyncio.ensure_future(self._read_all(batch, large=large))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    def _submit(self, responses: list[Response]) -> Future[list[Scraped]]:
+    async def _read_all(self, batch: list[_Asked], *, large: bool) -> None:
+        try:
+            try:
+                read = await asyncio.wrap_future(self._submit([response for response, _ in batch]))
+            finally:  # a worker is free; what it read goes to the disk beside the next batch
+                self._active -= 1
+                if large:
+                    self._large_active = False
+                self._pump()
+            results = await self._settled(read)
+        except Exception as error:  # noqa: BLE001 - each of the batch raises it where it is waited for
+            for _, result in batch:
+                if not result.done():
+                    result.set_exception(error)
+            return
+        for (_, result), scraped in zip(batch, results, strict=True):
+            if not result.done():  # else the run was cancelled
+                result.set_result(scraped)
+
+    async def _settled(self, read: _Read) -> list[Scraped]:
+        """The results, once their pages are durable."""
+        results, staged = read
+        if staged:
+            await asyncio.to_thread(self._artifacts.commit, staged)
+        return results
+
+    def _submit(self, responses: list[Response]) -> Future[_Read]:
         assert self._pool is not None
         try:
             return self._pool.submit(self._read, responses)
         except BrokenExecutor as error:
-            broken: Future[list[Scraped]] = Future()
+            broken: Future[_Read] = Future()
             broken.set_exception(error)
             return broken
-
-    def _done(
-        self, results: list[asyncio.Future[Scraped]], large: bool, call: asyncio.Future[list[Scraped]]
-    ) -> None:
-        self._active -= 1
-        if large:
-            self._large_active = False
-        for number, result in enumerate(results):
-            if result.done():  # the run was cancelled
-                continue
-            if call.cancelled():
-                result.cancel()
-            elif (error := call.exception()) is not None:
-                result.set_exception(error)
-            else:
-                result.set_result(call.result()[number])
-        self._pump()
 
     async def _read_alone(self, response: Response) -> Scraped:
         async with self._alone:
             try:
-                return (await asyncio.wrap_future(self._submit([response])))[0]
+                return (await self._settled(await asyncio.wrap_future(self._submit([response]))))[0]
             except BrokenExecutor:
                 return Scraped(
                     outcome=Outcome(
