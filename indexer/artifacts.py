@@ -148,7 +148,9 @@ class Chunk(Struct, frozen=True, kw_only=True):
     An exact slice: `page.text[start:end] == text` (offsets in characters).
 
     `context` is what a reader of the slice also needs (a cut table's header); it is
-    embedded and shown before `text`.
+    embedded and shown before `text`. In legal text, `article` and `point` name what all of
+    the chunk belongs to (`23`, `2`, `2/4)`), `points` all that any of it belongs to, and
+    `parent` the headings above the article.
     """
 
     ordinal: int
@@ -157,10 +159,14 @@ class Chunk(Struct, frozen=True, kw_only=True):
     start: int
     end: int
     context: str = ""
+    article: str = ""
+    point: str = ""
+    points: tuple[str, ...] = ()
+    parent: str = ""
 
 
 class ChunkedPage(Struct, frozen=True, kw_only=True):
-    """All chunks of a page, in order, covering its text. `mode`: `semantic` or `paragraph`."""
+    """All chunks of a page, in order, covering its text. `mode`: `semantic`, `paragraph` or `legal`."""
 
     schema: int = SCHEMA
     signature: str
@@ -188,6 +194,10 @@ class EmbeddedChunk(Struct, frozen=True, kw_only=True):
     vector: str
     context: str = ""
     parts: int = 1
+    article: str = ""
+    point: str = ""
+    points: tuple[str, ...] = ()
+    parent: str = ""
 
 
 class EmbeddedPage(Struct, frozen=True, kw_only=True):
@@ -215,6 +225,10 @@ class Payload(Struct, frozen=True, kw_only=True):
     context: str
     language: str
     ordinal: int
+    article: str = ""
+    point: str = ""
+    points: tuple[str, ...] = ()
+    parent: str = ""
 
 
 class Point(Struct, frozen=True, kw_only=True):
@@ -326,3 +340,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     language: str
     dense: Leg | None = None
     bm25: Leg | None = None
+    article: str = ""
+    point: str = ""
+    points: tuple[str, ...] = ()
+    parent: str = ""

@@ -91,11 +91,16 @@ class Extract(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Chunking(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Chunk limits in characters. `window` is how much of a page one chat call sees."""
+    """
+    Chunk limits in characters. `window` is how much of a page one chat call sees.
+
+    `legal`: articles and points are boundaries and fields; auto: of texts that are so divided.
+    """
 
     max_chars: Annotated[int, Meta(ge=200)] = 1500
     window: Annotated[int, Meta(ge=1000)] = 24_000
     llm: bool = True
+    legal: Literal["auto", "always", "never"] = "auto"
 
 
 class Index(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

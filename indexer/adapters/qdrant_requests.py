@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BATCH = 128  # points in one request
 BATCH_BYTES = 8 << 20  # of JSON, roughly; the server's own limit is 32 MB
 EXACT_UP_TO = 100_000  # KB of vectors in a segment that gets no graph: search there is exact
-INDEXED = ("doc_id", "url", "language")
+INDEXED = ("doc_id", "url", "language", "article", "points")
 
 _BYTES_A_NUMBER = 22  # of a float64 in JSON
 

@@ -51,6 +51,14 @@ _LINE = re.compile(r"[^\r\n]+")
 _ONE_BREAK = frozenset(("", "\n", "\r\n", "\r"))
 _BREAK = re.compile(r"\r\n|\r|\n")
 _ITEM = re.compile(r"(?:[-*+•‣◦▪●–—]|\d{1,3}(?:\.\d{1,3}){0,3}[.)]|[^\W\d_]\))[ \t]+\S")
+# In a legal text also `(a)`, `(1)`, `п. 2` and a dotted number without a stop.
+_POINT = re.compile(
+    r"[*_]*(?:\((?:\d{1,3}|[^\W\d_]|[ivx]{2,5})\)|(?:пп?\.|пункт|подпункт)\s*\d{1,3}[.):]?"
+    r"|\d{1,3}(?:\.\d{1,3}){1,4}|\d{1,3}-\d{1,2}[.)]|[ivx]{2,5}\))[*_]*[ \t]+\S",
+    re.IGNORECASE,
+)
+_STOPS = (".", "!", "?", ";", ":", "…")
+_CLOSERS = "*_`\"'»”’)] "
 _RULE_MARKS = frozenset("-*_")
 _UNDERLINES = {"=": 1, "-": 2}
 _MAX_LEVEL = 6
@@ -58,9 +66,13 @@ _MIN_MARKS = 3
 _TAB = 4
 
 
-def scan(text: str) -> list[Block]:
-    """The blocks of `text` in order. Only white space lies outside of them."""
-    scanner = _Scanner(text)
+def scan(text: str, *, legal: bool = False) -> list[Block]:
+    """
+    The blocks of `text` in order. Only white space lies outside of them.
+
+    `legal`: more ways to number a point begin an item.
+    """
+    scanner = _Scanner(text, legal=legal)
     for line in _lines(text):
         scanner.read(line)
     scanner.close()
@@ -102,9 +114,10 @@ def _lines(text: str) -> Iterator[Line]:
 class _Scanner:
     """Reads line by line and keeps the open block."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, legal: bool) -> None:
         self.blocks: list[Block] = []
         self.closers = _Closers(text)
+        self.legal = legal
         self.kind: Kind | None = None
         self.first = self.before = self.last = Line(0, 0, 0, "", gap=False)  # of the open block
         self.fence = ""  # what closes the open code
@@ -125,9 +138,9 @@ class _Scanner:
             self._single(Kind.RULE, line)
         elif "|" in body and self._is_row(line):
             self._read_row(line)
-        elif _ITEM.match(body):
+        elif _ITEM.match(body) or (self.legal and _POINT.match(body)):
             self._open(Kind.ITEM, line)
-        elif legal := structure.legal_heading(body):
+        elif not self._is_amid(line) and (legal := structure.legal_heading(body)):
             self._single(Kind.HEADING, line, *legal)
         elif self._continues(line):
             self.before, self.last = self.last, line
@@ -160,6 +173,10 @@ class _Scanner:
         if self.kind is Kind.ITEM:
             return not line.gap or line.indent > self.first.indent
         return self.kind is Kind.TEXT and not line.gap
+
+    def _is_amid(self, line: Line) -> bool:
+        """Whether the line goes on with a sentence: "as set out in⏎Section 5.1." is no heading."""
+        return self._continues(line) and not self.last.body.rstrip(_CLOSERS).endswith(_STOPS)
 
     # ── code ────────────────────────────────────────────────────────────────────────────
 

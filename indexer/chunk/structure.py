@@ -16,7 +16,8 @@ _LONGEST_HEADING = 160
 _LONGEST_BOLD = 100
 _MARKS = "*_# \t"
 
-_NUMBER = r"(?:\d{1,4}(?:[-–.]\d{1,3})*|(?-i:[IVXLCDM]{1,7}))"
+_NUMBER = r"(?:\d{1,4}(?:[-–.]\d{1,3})*[⁰¹²³⁴⁵⁶⁷⁸⁹]{0,2}|(?-i:[IVXLCDM]{1,7}))"
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹–", "0123456789-")
 _LEVELS = {
     SECTION: r"раздел|часть|бөлім|part|title|teil|приложение|қосымша|annex|appendix",
     CHAPTER: r"глава|тарау|chapter|kapitel|chapitre",
@@ -27,37 +28,58 @@ _WORD_LEVEL = {word.replace("\\", ""): level for level, words in _LEVELS.items()
 _WORDS = "|".join(words for words in _LEVELS.values())
 # "Статья 23 ...", or with the number first, as in Kazakh: "23-бап".
 _LEGAL = re.compile(
-    rf"(?:(?P<word>{_WORDS})\s*№?\s*{_NUMBER}|(?P<number>{_NUMBER})\s*[-–]?\s*(?P<after>бөлім|тарау|бап))"
+    rf"(?:(?P<word>{_WORDS})\s*№?\s*(?P<behind>{_NUMBER})|(?P<number>{_NUMBER})\s*[-–]?\s*(?P<after>бөлім|тарау|бап))"
     r"(?P<rest>[^\w].*)?$",
     re.IGNORECASE | re.DOTALL,
 )
-_FIRST = frozenset("рчбпtагтkcстsa§қ0123456789ivxlcdm")
+_FIRST = frozenset(word[0] for word in _WORDS.split("|")) | frozenset("0123456789ivxlcdm")
 
 
 def legal_heading(line: str) -> tuple[int, str] | None:
     """(level, label) of a line that opens a legal division, else `None`. Levels go below markdown's six."""
     line = line.strip(_MARKS)
-    if not line or line[0].lower() not in _FIRST:
-        return None
-    head = line[: _LONGEST_HEADING + 1]
-    match = _LEGAL.match(head)
+    match = _match(line)
     if match is None:
         return None
     rest = (match["rest"] or "").strip(_MARKS)
-    name = head[: match.start("rest")] if match["rest"] else head
-    if rest and rest[0] not in ".:—–-(" and not _is_title(rest):
-        return None
-    level = _WORD_LEVEL[(match["word"] or match["after"]).lower()]
+    name = line[: match.start("rest")] if match["rest"] else line[: _LONGEST_HEADING + 1]
     whole = len(line) <= _LONGEST_HEADING and not rest.endswith((";", ","))
-    return level, (line if whole else name).strip().rstrip(".:")
+    return _level(match), (line if whole else name).strip().rstrip(".:")
+
+
+def division(label: str) -> tuple[int, str]:
+    """Level and number of the legal division that a heading opens: `83-1`, `II`; (0, "") for others."""
+    match = _match(label.strip(_MARKS))
+    if match is None:
+        return 0, ""
+    number = match["behind"] or match["number"]
+    plain = number.rstrip("⁰¹²³⁴⁵⁶⁷⁸⁹")
+    raised = number[len(plain) :]
+    return _level(match), (plain + f"-{raised}" * bool(raised)).translate(_RAISED)
+
+
+def _match(line: str) -> re.Match[str] | None:
+    if not line or line[0].lower() not in _FIRST:
+        return None
+    match = _LEGAL.match(line[: _LONGEST_HEADING + 1])
+    if match is None:
+        return None
+    rest = (match["rest"] or "").strip(_MARKS)
+    return None if rest and rest[0] not in ".:—–-(" and not _is_title(rest) else match
+
+
+def _level(match: re.Match[str]) -> int:
+    return _WORD_LEVEL[(match["word"] or match["after"]).lower()]
 
 
 def stands_alone(level: int, label: str) -> bool:
     """Whether a heading opens what is asked for by itself: an article, or a question with its answer."""
-    if level == ARTICLE or label.endswith(("?", "？", "؟")):
-        return True
-    legal = legal_heading(label)
-    return legal is not None and legal[0] == ARTICLE
+    return level == ARTICLE or asks(label) or division(label)[0] == ARTICLE
+
+
+def asks(label: str) -> bool:
+    """Whether a heading is a question."""
+    return label.endswith(("?", "？", "؟"))
 
 
 def bold_heading(block: str) -> str:

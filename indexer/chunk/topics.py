@@ -39,12 +39,15 @@ def label_of(heading: str) -> str:
     return shorten(clean(heading[:_LONGEST_HEADING]))
 
 
-def heading_topic(title: str, paths: Sequence[tuple[str, ...]], *, number: int) -> str:
+def heading_topic(
+    title: str, paths: Sequence[tuple[str, ...]], *, number: int, keep_parent: bool = False
+) -> str:
     """
     Title and heading path of a chunk that covers the sections `paths`; else `Part N`.
 
     `Title › H2 › H3`; of several sections, what they share and then their own names:
-    `Title › H2; H2`. Repeats are dropped, and the middle if it gets too long.
+    `Title › H2; H2`. Repeats are dropped, and the middle if it gets too long; with
+    `keep_parent` not the last heading but one.
     """
     paths = [path for path, below in zip_longest(paths, paths[1:]) if not below or below[: len(path)] != path]
     shared = _shared(paths)
@@ -57,7 +60,7 @@ def heading_topic(title: str, paths: Sequence[tuple[str, ...]], *, number: int) 
         names.pop()
     if names:
         line.append("; ".join(names))
-    return _join(line) or f"Part {number}"
+    return _join(line, kept=2 if keep_parent else 1) or f"Part {number}"
 
 
 def _shared(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -93,13 +96,14 @@ def _same(part: str, before: str) -> bool:
     return folded == before.casefold() or folded in (half.casefold() for half in _SITE_NAME.split(before))
 
 
-def _join(line: list[str]) -> str:
+def _join(line: list[str], *, kept: int) -> str:
+    """The first part and the last `kept`, those between as far as there is room."""
     line = [shorten(part, _LONGEST_PART) for part in line] if len(line) > 1 else line
-    while len(SEPARATOR.join(line)) > LONGEST_TOPIC and len(line) > 2:  # noqa: PLR2004 - first and last stay
+    while len(SEPARATOR.join(line)) > LONGEST_TOPIC and len(line) > 1 + kept:
         del line[1]
     if len(SEPARATOR.join(line)) > LONGEST_TOPIC:
-        half = (LONGEST_TOPIC - len(SEPARATOR)) // len(line)
-        line = [shorten(part, half) for part in line]
+        share = (LONGEST_TOPIC - len(SEPARATOR) * (len(line) - 1)) // len(line)
+        line = [shorten(part, share) for part in line]
     return SEPARATOR.join(line)
 
 

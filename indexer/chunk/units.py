@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from indexer.chunk import structure
+from indexer.chunk import legal, structure
 from indexer.chunk.blocks import Block, Kind, is_paragraph_break, lines_of, scan
 from indexer.chunk.cuts import Gap, parts
+from indexer.chunk.legal import NOWHERE, Place
 from indexer.chunk.spans import trim
 from indexer.chunk.tables import row_parts
-from indexer.chunk.topics import label_of
+from indexer.chunk.topics import SEPARATOR, label_of
 
 _LONGEST_QUESTION = 300
 _LONGEST_LEAD_IN = 300
@@ -27,6 +28,7 @@ _MARKS = "*_`\"'»”’)] \t"
 _ASKED = re.compile(r"(?:q|question|в|вопрос|сұрақ)\s*\d{0,3}\s*[:.)]\s*\S", re.IGNORECASE)
 _LEVELS = 16  # more than any heading level
 _DEEPEST = 4  # indents beyond it are as good as each other
+_POINT_LEVEL = 12  # below all headings
 _LED = frozenset((Kind.ITEM, Kind.TABLE, Kind.CODE))
 
 
@@ -36,6 +38,7 @@ class Unit(NamedTuple):
 
     `whole`: a boundary inside moves to its start. `context`: what a chunk that starts here
     needs besides. `alone`: opens a section that is not put together with others.
+    `names`: a heading.
     """
 
     start: int
@@ -45,27 +48,48 @@ class Unit(NamedTuple):
     whole: bool = False
     context: str = ""
     alone: bool = False
+    names: bool = False
 
 
 class Layout(Struct, frozen=True, kw_only=True):
     """
     A text taken apart. `paths[section]`: the headings that a section is under, its own last;
-    `levels[section]`: the level of its own, 0 before the first.
+    `levels[section]`: the level of its own, 0 before the first; `places[section]`: the
+    article and the point, each a section of its own in a `legal` text.
     """
 
     text: str
     units: list[Unit]
     paths: list[tuple[str, ...]]
     levels: list[int]
+    places: list[Place]
+    legal: bool
 
 
-def lay_out(text: str, *, limit: int) -> Layout:
-    """All units of `text`, each at most `limit` characters, in order."""
-    builder = _Builder(text, limit)
+def lay_out(text: str, *, limit: int, mode: str = legal.AUTO) -> Layout:
+    """
+    All units of `text`, each at most `limit` characters, in order.
+
+    `mode`: whether articles and points are looked for (`legal.AUTO`: if the text is of that kind).
+    """
     blocks = scan(text)
-    for block, following in zip(blocks, [*blocks[1:], None], strict=False):
-        builder.add(block, following)
-    return Layout(text=text, units=builder.units, paths=builder.paths, levels=builder.levels)
+    is_legal = mode == legal.ALWAYS or (mode == legal.AUTO and legal.is_legal(text, blocks))
+    builder = _Builder(text, limit)
+    if is_legal:
+        blocks, places = legal.places(text, scan(text, legal=True))
+        builder.legal = True
+    else:
+        places = [NOWHERE] * len(blocks)
+    for block, following, place in zip(blocks, [*blocks[1:], None], places, strict=False):
+        builder.add(block, following, place)
+    return Layout(
+        text=text,
+        units=builder.units,
+        paths=builder.paths,
+        levels=builder.levels,
+        places=builder.places,
+        legal=is_legal,
+    )
 
 
 def heading_gap(level: int) -> int:
@@ -79,6 +103,10 @@ def is_question(body: str) -> bool:
         return False
     asked = "\n" not in body and _ASKED.match(body.lstrip(_MARKS)) is not None
     return asked or body.rstrip(_MARKS).endswith(("?", "？", "؟", "՞"))
+
+
+def _depth(place: Place) -> int:
+    return place.point.count("/") + 1 if place.point else 0
 
 
 def _leads(body: str, following: Block | None) -> bool:
@@ -97,42 +125,83 @@ class _Builder:
         self.units: list[Unit] = []
         self.paths: list[tuple[str, ...]] = [()]
         self.levels = [0]
+        self.places = [NOWHERE]
+        self.legal = False
+        self.parent = ""  # the headings above the open article
+        self.announcements: dict[int, str] = {}  # depth of a point → the line that announces those inside
         self.stack: list[tuple[int, str]] = []  # (level, label) of the open headings
         self.glued = -1  # where that which holds on to the next block starts; -1: nothing does
         self.question = ""  # the question that the next block answers
         self.lead_in = ""  # the line that announced the open list
         self.previous: Kind | None = None
         self.readers: dict[Kind, Callable[[Block], None]] = {
-            Kind.HEADING: self._heading,
             Kind.ITEM: self._item,
             Kind.TABLE: self._table,
             Kind.CODE: self._code,
             Kind.RULE: self._rule,
         }
 
-    def add(self, block: Block, following: Block | None) -> None:
+    def add(self, block: Block, following: Block | None, place: Place = NOWHERE) -> None:
         """Append the units of `block`."""
-        if block.kind is Kind.TEXT:
+        if block.kind is Kind.HEADING:
+            self._heading(block, place)
+        elif place.opens or place.divides:
+            self._point(block, place)
+        elif block.kind is Kind.TEXT:
             self._text(block, following)
         else:
             self.readers[block.kind](block)
         self.previous = block.kind
 
-    def _heading(self, block: Block) -> None:
+    def _heading(self, block: Block, place: Place) -> None:
         below = self.previous is Kind.HEADING and self.stack[-1][0] < block.level
         while self.stack and self.stack[-1][0] >= block.level:
             self.stack.pop()
         self.stack.append((block.level, label_of(block.label)))
         self.paths.append(tuple(label for _, label in self.stack if label))
         self.levels.append(block.level)
+        if place.opens or not place.article:
+            self.parent = SEPARATOR.join(self.paths[-1][:-1] if place.opens else self.paths[-1])
+            self.announcements = {}
+        self.places.append(place._replace(parent=self.parent))
         first = len(self.units)
         self._append(block.start, block.end, Gap.GLUE if below else heading_gap(block.level))
-        if structure.stands_alone(block.level, block.label.rstrip(_MARKS)):
+        label = block.label.rstrip(_MARKS)
+        asks = structure.asks(label) if self.legal else structure.stands_alone(block.level, label)
+        if place.opens or asks:
             self.units[first] = self.units[first]._replace(alone=True)
+        self.units[first:] = [unit._replace(names=True) for unit in self.units[first:]]
         self._hold(self.glued if below else block.start)
+
+    def _point(self, block: Block, place: Place) -> None:
+        """A point or a sub-point, which what is indented or written under it belongs to."""
+        body = self.text[block.start : block.end]
+        self.paths.append(self.paths[-1])
+        self.levels.append(_POINT_LEVEL)
+        self.places.append(place._replace(parent=self.parent))
+        depth = _depth(place)
+        announced = [line for at, line in sorted(self.announcements.items()) if at < depth]
+        context = "" if place.opens else "\n".join(announced)
+        if len(context) > self.limit // 4:
+            context = announced[-1] if len(announced[-1]) <= self.limit // 4 else ""
+        gap = self._after_glue(heading_gap(_POINT_LEVEL) if place.opens else Gap.QUESTION)
+        first = len(self.units)
+        self._append(block.start, block.end, gap, whole=True, context=context, inner=context)
+        if place.opens:
+            self.units[first] = self.units[first]._replace(alone=True)
+        self._announce(depth, body)
+        self._hold(-1)
+
+    def _announce(self, depth: int, body: str) -> None:
+        """Remember a line that ends in a colon for the sub-points after it."""
+        self.announcements = {at: line for at, line in self.announcements.items() if at < depth}
+        if body.rstrip(_MARKS).endswith(":") and len(body) <= _LONGEST_LEAD_IN:
+            self.announcements[depth] = body
 
     def _text(self, block: Block, following: Block | None) -> None:
         body = self.text[block.start : block.end]
+        if self.legal:
+            self._announce(_depth(self.places[-1]), body)
         asks, leads = is_question(body), _leads(body, following)
         glued = self.glued >= 0 and not (asks and self.question)
         gap = Gap.GLUE if glued else Gap.QUESTION if asks else Gap.BLOCK

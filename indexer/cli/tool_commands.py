@@ -79,10 +79,15 @@ def _write(session: Session, records: Iterator[dict[str, Any]], out: str, *, as_
                 file.write(msgspec.json.encode(record) + b"\n")
 
 
+def _place(chunk: dict[str, Any]) -> str:
+    names = [f"{name} {chunk[name]}" for name in ("article", "point") if chunk.get(name)]
+    return "  " + ", ".join(names) if names else ""
+
+
 def _text(record: dict[str, Any]) -> str:
     if "chunks" in record:
         parts = [
-            f"── {number}. {chunk['topic']}  [{chunk['start']}:{chunk['end']}]\n"
+            f"── {number}. {chunk['topic']}  [{chunk['start']}:{chunk['end']}]{_place(chunk)}\n"
             + (f"({chunk['context']})\n" if chunk.get("context") else "")
             + chunk["text"]
             for number, chunk in enumerate(record["chunks"], 1)

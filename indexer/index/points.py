@@ -77,6 +77,10 @@ class PointMaker:
                 context=chunk.context,
                 language=page.language,
                 ordinal=chunk.ordinal,
+                article=chunk.article,
+                point=chunk.point,
+                points=chunk.points,
+                parent=chunk.parent,
             ),
         )
 

@@ -20,6 +20,7 @@ from indexer import ids
 from indexer.artifacts import Chunk, ChunkedPage, Page
 from indexer.chunk import answer, prompt
 from indexer.chunk.anchors import locate
+from indexer.chunk.legal import cover
 from indexer.chunk.packing import Sizes, by_sections
 from indexer.chunk.semantic import Answered, Named, Window, sections, windows
 from indexer.chunk.spans import is_blank
@@ -30,9 +31,10 @@ from indexer.ports import Chat
 from indexer.settings import Chunking
 
 NAME = "chunk"
-VERSION = 2
-SEMANTIC, PARAGRAPH = "semantic", "paragraph"
+VERSION = 3
+SEMANTIC, PARAGRAPH, LEGAL = "semantic", "paragraph", "legal"
 
+_OPTIONAL = ("context", "article", "point", "points", "parent")
 _TEMPERATURE = 0.1
 _SMALL_SECTION = 1 / 3  # of the limit: a section so long is a chunk of its own
 _SMALLEST_WINDOW = 1000
@@ -53,7 +55,7 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 def signature_of(page: Page, *, settings: Chunking, chat_model: str) -> str:
     """What the chunks of `page` stand for. `chat_model`: its name, or an empty string for none."""
-    facts: dict[str, object] = {"max_chars": settings.max_chars}
+    facts: dict[str, object] = {"max_chars": settings.max_chars, "legal": settings.legal}
     if chat_model and settings.llm:
         facts |= {"model": chat_model, "prompt": prompt.VERSION, "window": settings.window}
     return ids.signature(NAME, VERSION, facts, page.content)
@@ -82,7 +84,8 @@ def chunk_record(record: Mapping[str, Any], *, settings: Chunking, chat: Chat | 
     """
     `{id, text, title?, language?}` → `{id, chunks: [{topic, text, start, end, context?}]}`.
 
-    `mode` and `notes` are added. Raises `Permanent` if `text` is no string.
+    A chunk of legal text has `article`, `point`, `points` and `parent` besides, as far as it
+    has them. `mode` and `notes` are added. Raises `Permanent` if `text` is no string.
     """
     text = record.get("text")
     if not isinstance(text, str):
@@ -92,8 +95,9 @@ def chunk_record(record: Mapping[str, Any], *, settings: Chunking, chat: Chat | 
     rows = [to_builtins(part) for part in cut.chunks]
     for row in rows:
         del row["ordinal"]
-        if not row["context"]:
-            del row["context"]
+        for name in _OPTIONAL:
+            if not row[name]:
+                del row[name]
     return {"id": record.get("id"), "mode": cut.mode, "chunks": rows, "notes": list(cut.notes)}
 
 
@@ -103,12 +107,13 @@ def chunk_text(
     """The chunks of a markdown text; what they guarantee is said in `indexer.chunk`."""
     limit = settings.max_chars
     sizes = Sizes(limit=limit, small=int(limit * _SMALL_SECTION))
-    layout = lay_out(text, limit=limit)
-    if chat is None or not settings.llm or is_blank(text, 0, len(text)):
+    layout = lay_out(text, limit=limit, mode=settings.legal)
+    if chat is None or not settings.llm or layout.legal or is_blank(text, 0, len(text)):
         pieces = [
             Named(piece.first, piece.last) for piece in by_sections(layout.units, layout.levels, sizes=sizes)
         ]
-        return Cut(mode=PARAGRAPH, chunks=_chunks(layout, layout.units, pieces, title))
+        mode = LEGAL if layout.legal else PARAGRAPH
+        return Cut(mode=mode, chunks=_chunks(layout, layout.units, pieces, title))
     asking = _Asking(chat, layout, title=title, language=language)
     answers = asking.ask_all(settings.window)
     units, pieces = sections(layout, answers, sizes=sizes)
@@ -124,15 +129,22 @@ def _chunks(layout: Layout, units: Sequence[Unit], pieces: Sequence[Named], titl
         if is_blank(layout.text, start, end):
             continue
         paths = [layout.paths[section] for section in dict.fromkeys(unit.section for unit in own)]
+        places = [layout.places[unit.section] for unit in own if not unit.names]
+        article, point, points, parent = cover(places or [layout.places[own[-1].section]])
         number = len(chunks)
+        topic = piece.topic or heading_topic(title, paths, number=number + 1, keep_parent=bool(article))
         chunks.append(
             Chunk(
                 ordinal=number,
-                topic=piece.topic or heading_topic(title, paths, number=number + 1),
+                topic=topic,
                 text=layout.text[start:end],
                 start=start,
                 end=end,
                 context=own[0].context,
+                article=article,
+                point=point,
+                points=points,
+                parent=parent,
             )
         )
     return tuple(chunks)
@@ -142,7 +154,9 @@ def questions(page: Page, *, settings: Chunking) -> list[tuple[str, str]]:
     """What a chat model would be asked about a page: system and user message of each window."""
     if is_blank(page.text, 0, len(page.text)):
         return []
-    layout = lay_out(page.text, limit=settings.max_chars)
+    layout = lay_out(page.text, limit=settings.max_chars, mode=settings.legal)
+    if layout.legal:
+        return []
     spans = windows(layout, size=settings.window)
     return [
         (

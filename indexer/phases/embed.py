@@ -25,6 +25,8 @@ from indexer.ports import TOO_LONG, Embed, Vector, VectorCache
 
 PHASE = "embed"
 VERSION = 1
+# What a chunk outside legal text says of its place: nothing, so that it counts for nothing.
+_NO_PLACE = b',"article":"","point":"","points":[],"parent":""'
 
 
 def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimension: int = 0) -> str:
@@ -41,7 +43,7 @@ def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimen
         "dimension": dimension,
         "max_tokens": model.limits.max_tokens,
     }
-    content = msgspec.json.encode(msgspec.structs.replace(chunked, signature=""))
+    content = msgspec.json.encode(msgspec.structs.replace(chunked, signature="")).replace(_NO_PLACE, b"")
     return ids.signature(PHASE, VERSION, facts, content)
 
 
@@ -151,6 +153,10 @@ def _page(
                 context=chunk.context,
                 vector=vectors.encode(work.vector(parts)),
                 parts=work.leaves(parts),
+                article=chunk.article,
+                point=chunk.point,
+                points=chunk.points,
+                parent=chunk.parent,
             )
         )
     return EmbeddedPage(

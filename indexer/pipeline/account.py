@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from indexer.artifacts import ChunkedPage, Page, Reason, State
+from indexer.artifacts import Chunk, ChunkedPage, Page, Reason, State
 from indexer.pipeline import owing, publish
 from indexer.pipeline.run import live_rows
 from indexer.pipeline.wiring import Wiring
@@ -47,9 +47,16 @@ def _record(row: UrlRow, artifacts: Artifacts) -> dict[str, Any]:
         "text": page.text if page else "",
         "chunks": [
             {"topic": chunk.topic, "text": f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text}
+            | place_of(chunk)
             for chunk in (chunked.chunks if chunked else ())
         ],
     }
+
+
+def place_of(chunk: Chunk) -> dict[str, Any]:
+    """The article, point, points and parent of a chunk of legal text; empty for others."""
+    places = {name: getattr(chunk, name) for name in ("article", "point", "points", "parent")}
+    return {name: place for name, place in places.items() if place}
 
 
 def _private(crawl: Crawl) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page
 from indexer.errors import Misconfigured, Permanent
+from indexer.pipeline.account import place_of
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 
@@ -128,6 +129,7 @@ def _cut(artifacts: Artifacts, key: str) -> dict[str, Any]:
         return {"chunks": None}
     parts = [
         {"topic": chunk.topic, "start": chunk.start, "end": chunk.end, "context": bool(chunk.context)}
+        | place_of(chunk)
         for chunk in chunked.chunks
     ]
     return {"chunks": {"mode": chunked.mode, "notes": chunked.notes, "parts": parts}}

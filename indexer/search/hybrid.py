@@ -246,6 +246,10 @@ def _hit(name: str, score: float, payload: Payload, dense: Leg | None, bm25: Leg
         text=payload.text,
         context=payload.context,
         language=payload.language,
+        article=payload.article,
+        point=payload.point,
+        points=payload.points,
+        parent=payload.parent,
         dense=dense,
         bm25=bm25,
     )

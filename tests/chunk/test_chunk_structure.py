@@ -113,6 +113,16 @@ def test_legal_divisions_count_only_where_they_stand_like_headings(line, found):
     assert legal_heading(line) == found
 
 
+def test_a_line_amid_a_sentence_is_no_legal_heading():
+    """A reference that a line break puts at the start of a line stays text."""
+    assert kinds("Read what is listed at\nSection 26.3.1.\nIt ends.") == [
+        ("text", "Read what is listed at\nSection 26.3.1.\nIt ends.")
+    ]
+    assert [kind for kind, _ in kinds("Article 1.\nIt begins.\nArticle 2.\nIt ends.")] == [
+        *("heading", "text", "heading", "text"),
+    ]
+
+
 def test_a_short_line_in_bold_is_a_heading():
     """`**Доставка**` alone is one; bold inside a sentence, a long line and marks alone are not."""
     assert bold_heading("**Доставка**") == "Доставка"

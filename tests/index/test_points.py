@@ -65,7 +65,26 @@ def test_a_point_carries_what_a_bot_needs() -> None:
         "context": "Товар | Цена",
         "language": "ru",
         "ordinal": 3,
+        "article": "",
+        "point": "",
+        "points": (),
+        "parent": "",
     }
+
+
+def test_a_point_of_legal_text_names_its_article_and_points() -> None:
+    """What an exact look-up filters by."""
+    part = msgspec.structs.replace(
+        chunk(0, "1) обращается", encoded(0.6, -0.8)),
+        article="46",
+        point="2",
+        points=("2", "2/1)"),
+        parent="Раздел III",
+    )
+    (point,) = points_of(page(part))
+    payload = point.payload
+    assert (payload.article, payload.point, payload.points) == ("46", "2", ("2", "2/1)"))
+    assert payload.parent == "Раздел III"
 
 
 def test_ids_follow_the_text_and_not_its_place() -> None:
