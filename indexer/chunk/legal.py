@@ -119,7 +119,8 @@ def _has_articles(text: str, blocks: Sequence[Block], articles: dict[int, str]) 
         return False
     if len(articles) == 1:
         before = blocks[: next(iter(articles))]
-        return all(_is_chapter(block) for block in before if block.kind is Kind.HEADING)
+        divided = signs[0] or signs[1]
+        return divided and all(_is_chapter(block) for block in before if block.kind is Kind.HEADING)
     numbers = [int("".join(takewhile(str.isdecimal, number)) or 0) for number in articles.values()]
     rising = [after >= before for before, after in pairwise(numbers)]
     return len(set(articles.values())) > 1 and sum(rising) >= _RUNNING * len(rising)
