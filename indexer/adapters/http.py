@@ -251,9 +251,9 @@ class _Lane:
             )
         wait = self.slot.reserve(time.monotonic()) - time.monotonic()
         try:
-            while wait > 0:
+            while wait > 0 or (wait := self.slot.begin(time.monotonic())) > 0:
                 await asyncio.sleep(wait)
-                wait = self.slot.paused(time.monotonic())
+                wait = 0.0
         except asyncio.CancelledError:
             self.leave()
             raise

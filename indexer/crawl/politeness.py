@@ -8,6 +8,7 @@ come win both back.
 
 from __future__ import annotations
 
+import math
 from email.utils import parsedate_to_datetime
 
 DOWN_AFTER = 8  # URLs in a row that could not be had …
@@ -25,8 +26,9 @@ class Slot:
     """
     One host's turn. Times in seconds of any one monotonic clock.
 
-    `reserve` says when a request may start and counts it as active; `release` must
-    follow. No more than `room` further requests may be active now.
+    `reserve` says when a request may start and counts it as active; when that time has
+    come, `begin` lets it start or says how long it has to wait yet; `release` must follow.
+    No more than `room` further requests may be active now.
     """
 
     def __init__(self, *, concurrency: int, delay: float, now: float) -> None:
@@ -39,7 +41,8 @@ class Slot:
         self._penalty = 0.0
         self._good = 0
         self._last_good = now
-        self._next_start = 0.0
+        self._last_turn = -math.inf  # when the last turn that was given begins
+        self._last_start = -math.inf  # when a request really started
         self._paused_until = 0.0
         self._slowed_at = 0.0
 
@@ -48,16 +51,34 @@ class Slot:
         """How many more requests may be active now."""
         return (1 if self.crawl_delay else self._allowed) - self.active
 
+    @property
+    def _gap(self) -> float:
+        """Seconds between two starts."""
+        return max(self.delay, self.crawl_delay, self._penalty)
+
     def down(self, now: float) -> bool:
         """Whether the host has failed so often and so long that asking on makes no sense."""
         return self.failures >= DOWN_AFTER and now - self._last_good >= PATIENCE
 
     def reserve(self, now: float) -> float:
         """Take a turn; returns when it may start."""
-        start = max(now, self._next_start, self._paused_until)
+        start = max(now, max(self._last_turn, self._last_start) + self._gap, self._paused_until)
         self.active += 1
-        self._next_start = start + max(self.delay, self.crawl_delay, self._penalty)
+        self._last_turn = start
         return start
+
+    def begin(self, now: float) -> float:
+        """
+        Start the request of a turn: 0 if it may, else seconds to wait before asking again.
+
+        A turn may come late, when the machine is busy, and the gap may have grown meanwhile:
+        the delay lies between requests, not between plans.
+        """
+        wait = max(self._last_start + self._gap, self._paused_until) - now
+        if wait > 0:
+            return wait
+        self._last_start = now
+        return 0.0
 
     def paused(self, now: float) -> float:
         """Seconds until the host may be asked again, because it said so after a turn was taken."""

@@ -221,6 +221,24 @@ def test_starts_keep_the_delay(site):
     assert sum(gap < 0.05 for gap in gaps) <= 1
 
 
+def test_a_client_that_was_busy_does_not_make_up_for_lost_time(site):
+    site.fallback(lambda request: Reply("x"))
+
+    async def main():
+        fetch = HttpFetch(_crawl(site, delay=0.2, concurrency=4))
+
+        async def busy():
+            await asyncio.sleep(0.05)
+            time.sleep(0.6)  # noqa: ASYNC251 - nothing else runs meanwhile
+
+        await asyncio.gather(busy(), *(fetch(site.url(f"/p{n}")) for n in range(4)))
+        await fetch.aclose()
+
+    asyncio.run(main())
+    times = sorted(request.time for request in site.log)
+    assert times[-1] - times[0] > 0.9, "0.65, then two more delays; a burst would end at 0.65"
+
+
 def test_the_crawl_delay_is_kept_up_to_its_cap(site):
     site.fallback(lambda request: Reply("x"))
 

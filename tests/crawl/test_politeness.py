@@ -18,6 +18,33 @@ def test_the_crawl_delay_rules_if_it_is_larger_and_leaves_one_at_a_time():
     assert slot.room <= 0
 
 
+def test_a_delay_that_is_learned_between_two_requests_counts_from_the_first():
+    slot = Slot(concurrency=4, delay=0.0, now=0.0)
+    assert slot.reserve(10.0) == 10.0
+    assert slot.begin(10.0) == 0
+    slot.release()
+    slot.crawl_delay = 5.0
+    assert slot.reserve(10.5) == 15.0
+
+
+def test_turns_that_come_late_do_not_come_at_once():
+    slot = Slot(concurrency=4, delay=0.5, now=0.0)
+    assert [slot.reserve(10.0) for _ in range(3)] == [10.0, 10.5, 11.0]
+    assert slot.begin(12.0) == 0
+    assert slot.begin(12.0) == slot.begin(12.0) == 0.5
+    assert slot.begin(12.5) == 0
+    assert slot.begin(12.5) == 0.5
+    assert slot.reserve(12.5) >= 13.0
+
+
+def test_a_request_that_has_its_turn_still_heeds_what_the_host_said_meanwhile():
+    slot = Slot(concurrency=4, delay=0.0, now=0.0)
+    assert slot.reserve(10.0) == 10.0
+    slot.overloaded(10.0, 3.0, started=9.0)
+    assert slot.begin(10.0) == 3.0
+    assert slot.begin(13.0) == 0
+
+
 def test_only_so_many_are_active_at_once():
     slot = Slot(concurrency=2, delay=0, now=0.0)
     slot.reserve(0)

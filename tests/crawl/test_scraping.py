@@ -257,6 +257,40 @@ def test_the_usual_sitemap_is_read_too_where_one_that_robots_names_is_broken(pro
     assert site.paths().count("/sitemap.xml") == 1
 
 
+def test_the_crawl_delay_lies_between_robots_and_the_first_page_too_and_slows_its_own_host_alone(
+    tmp_path, site
+):
+    with Site() as other:
+        project = Project(tmp_path / "two", site, other)
+        site.page("/robots.txt", "User-agent: *\nCrawl-delay: 30\n")
+        _listed(site, "/slow/1", "/slow/2")
+        _listed(other, *(f"/fast/{number}" for number in range(4)))
+        named = [host.url(path) for host in (site, other) for path in host._pages if path.count("/") > 1]
+        project.scrape(Sources(urls=tuple(named)), max_crawl_delay=1.0)
+    times = [request.time for request in site.log]
+    assert site.paths()[0] == "/robots.txt"
+    assert len(times) == 3
+    assert times[1] - times[0] > 0.9
+    assert times[2] - times[0] > 1.9
+    assert len(other.log) == 5
+    assert max(request.time for request in other.log) < times[2]
+
+
+def test_a_host_that_asks_for_patience_gets_it_and_another_goes_on(tmp_path, site):
+    with Site() as other:
+        project = Project(tmp_path / "two", site, other)
+        _listed(site, "/busy/1", "/busy/2", "/busy/3")
+        _listed(other, *(f"/free/{number}" for number in range(4)))
+        site.fault("/busy/1", "status", times=1, status=429, headers={"Retry-After": "2"})
+        maps = tuple(host.url("/sitemap.xml") for host in (site, other))
+        project.scrape(Sources(sitemaps=maps), retries=1, concurrency=1)
+    refused, again = site.hits("/busy/1")
+    assert again.time - refused.time > 1.9
+    assert not [request for request in site.log if refused.time < request.time < again.time - 0.1]
+    assert max(request.time for request in other.log) < again.time
+    assert set(project.standing().values()) == {"fetched"}
+
+
 def test_robots_that_are_not_available_keep_us_out_and_delete_nothing(project, site):
     sources = _listed(site, "/a", "/b")
     project.scrape(sources)
