@@ -183,7 +183,14 @@ class Traffic:
         return "Fetch.continueRequest", self._private(url, request["headers"])
 
     def _private(self, url: str, headers: dict[str, str]) -> dict[str, Any]:
-        """The project's credentials for exactly this hop: they follow no redirect."""
+        """
+        The project's credentials for exactly this hop: they follow no redirect.
+
+        A page of another host is not lent them: what it may ask of a private one is what
+        anybody may.
+        """
+        if not self._credentials.knows(self._shell.final_url):
+            return {}
         own = next((value for name, value in headers.items() if name.lower() == "cookie"), "")
         added = {name.decode(): value.decode() for name, value in self._credentials.headers(url, own)}
         names = {name.lower() for name in added}

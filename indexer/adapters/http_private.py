@@ -31,6 +31,10 @@ class Credentials:
         """Where credentials go."""
         return sorted(self._origins)
 
+    def knows(self, url: str) -> bool:
+        """Whether a page is of one of the hosts that credentials go to."""
+        return netloc(url) in self._places
+
     def headers(self, url: str, given: str = "") -> Headers:
         """The headers for a URL. `given`: cookies that its host set on the way, which win by name."""
         cookies = [given] if given else []
@@ -41,14 +45,14 @@ class Credentials:
                     cookies.append(value)
                 else:
                     headers.append((name.encode(), value.encode()))
-        if netloc(url) in self._places:
+        if self.knows(url):
             cookies.append(self._private.cookies(url))
         merged = _merged(cookies)
         return [*headers, (b"Cookie", merged.encode())] if merged else headers
 
     def scrub(self, url: str, body: bytes) -> bytes:
         """The body of a page that shows its visitor his own credentials, without them."""
-        if netloc(url) in self._places:
+        if self.knows(url):
             for secret in self._telling:
                 body = body.replace(secret, b"***")
         return body

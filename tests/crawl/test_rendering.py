@@ -378,6 +378,28 @@ def test_credentials_go_to_their_own_origin_alone(site):
 
 
 @needs_browser
+@pytest.mark.parametrize("both", [True, False])
+def test_a_page_is_lent_credentials_for_another_origin_only_if_its_own_is_private_too(site, both):
+    with Site() as private_site:
+        reply = Reply(SERVICES, headers={"Access-Control-Allow-Origin": "*"}, content_type="text/plain")
+        private_site.route("/data", lambda _: reply)
+        private = Private([("Authorization", "Basic czNjcmV0")])
+        code = f"fetch('{private_site.url('/data')}').catch(() => 0);" + SAY
+
+        async def run() -> None:
+            origins = [private_site.origin, *([site.origin] if both else [])]
+            browser = browser_for(site, private_site, credentials=Credentials(private, origins))
+            try:
+                await browser(answer(site.url("/"), script(code)))
+            finally:
+                await browser.aclose()
+
+        asyncio.run(run())
+        (asked,) = private_site.hits("/data")
+        assert ("authorization" in asked.headers) == both
+
+
+@needs_browser
 def test_contexts_are_recycled_and_what_they_know_goes_with_them(site):
     cookies: list[str] = []
 
