@@ -2,8 +2,8 @@
 What comes next: breadth first, each URL once, the same order however fast pages come back.
 
 Pages are fetched side by side, but their links are admitted in the order in which the
-pages were admitted. So which URLs a limit cuts off does not depend on timing, and a
-killed run that is run again takes the same way.
+pages were admitted, and after all that the sources name. So which URLs a limit cuts off
+does not depend on timing, and a killed run that is run again takes the same way.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ class Frontier:
         self.cut_off = 0
         self._blocked = blocked
         self._seen: set[str] = set()
+        self._too_deep: set[str] = set()
+        self._held = False
         self._fresh: deque[Source] = deque()
         self._order: deque[str] = deque()
         self._leads: dict[str, Sequence[Lead]] = {}
@@ -68,11 +70,15 @@ class Frontier:
         """
         Queue a URL, once. `named`: given by a person, so patterns and robots by scope do not apply.
 
-        Returns why it is refused; `None` if it is queued or was seen before.
+        Returns why it is refused; `None` if it is queued or was seen before. One that is too
+        deep here may be found by a shorter way later: it counts as seen once that has come.
         """
         if source.url in self._seen:
             return None
+        if not named and self.scope.too_deep(source.url, source.depth):
+            return self._refuse_for_now(source)
         self._seen.add(source.url)
+        self._forgive(source.url)
         reason, detail = (Reason.NONE, "") if named else self._judge(source)
         if not reason and not free:
             if self.full:
@@ -86,6 +92,18 @@ class Frontier:
         self._fresh.append(source)
         self._order.append(source.url)
         return None
+
+    def _refuse_for_now(self, source: Source) -> Refused | None:
+        """Too deep: said once, however often it is found."""
+        if source.url in self._too_deep:
+            return None
+        self._too_deep.add(source.url)
+        return Refused(source, *self._judge(source))
+
+    def _forgive(self, url: str) -> None:
+        if url in self._too_deep:
+            self._too_deep.remove(url)
+            self.cut_off -= 1
 
     def _judge(self, source: Source) -> Verdict:
         reason, detail = self.scope.verdict(source.url, depth=source.depth)
@@ -105,7 +123,19 @@ class Frontier:
         Yields what is refused. To be exhausted by the caller.
         """
         self._leads[url] = leads
-        while self._order and self._order[0] in self._leads:
+        yield from self._advance()
+
+    def hold(self) -> None:
+        """What pages lead to has to wait until `release`: sources go first."""
+        self._held = True
+
+    def release(self) -> Iterator[Refused]:
+        """All sources are in. As `done`."""
+        self._held = False
+        yield from self._advance()
+
+    def _advance(self) -> Iterator[Refused]:
+        while not self._held and self._order and self._order[0] in self._leads:
             for lead in self._leads.pop(self._order.popleft()):
                 refused = self.add(
                     Source(url=lead.url, found_in=lead.found_in, depth=lead.depth), free=lead.free

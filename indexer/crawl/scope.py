@@ -143,6 +143,10 @@ class Scope(Struct, frozen=True, kw_only=True):
         """Whether the URL lies on one of the sites."""
         return site(url) in self.sites
 
+    def too_deep(self, url: str, depth: int) -> bool:
+        """Whether nothing but its depth speaks against a URL."""
+        return depth > self.max_depth and not self.verdict(url)[0]
+
     def verdict(self, url: str, *, depth: int = 0) -> tuple[Reason, str]:
         """Why a URL is not to be fetched, with what says so; `Reason.NONE` if it is."""
         if not self.has(url):

@@ -138,7 +138,8 @@ class Crawling:
     # ── discovery ───────────────────────────────────────────────────────────────────────
 
     async def _discover(self) -> None:
-        """Fill the frontier from the sources; stop reading sitemaps when it is full."""
+        """Fill the frontier from the sources; stop reading sitemaps when it is full. Then links count."""
+        self.frontier.hold()
         found = self.seeds.sources(robots=self.robots, sitemaps=self.sitemaps)
         async with contextlib.aclosing(found):
             async for source, named in found:
@@ -152,6 +153,7 @@ class Crawling:
                         f"{self.crawl.max_pages} pages is reached (--max-pages)"
                     )
                     break
+        self._take_up(self.frontier.release())
 
     def _revisit(self) -> None:
         """What earlier runs knew and no source named this time: it may still be there."""
@@ -313,7 +315,10 @@ class Crawling:
         self._admit(source, leads)
 
     def _admit(self, source: Source, leads: list[Lead]) -> None:
-        for refused in self.frontier.done(source.url, leads):
+        self._take_up(self.frontier.done(source.url, leads))
+
+    def _take_up(self, refusals: Iterable[Refused]) -> None:
+        for refused in refusals:
             self.journal.found(refused.source)
             self._refuse(refused)
         for fresh in self.frontier.take():

@@ -67,6 +67,28 @@ def test_a_url_is_queued_once_and_breadth_comes_first():
     assert [s.url for s in frontier.take()] == [ROOT + "a/1", ROOT + "b/1"]
 
 
+def test_what_pages_lead_to_waits_for_the_sources():
+    frontier = _frontier(max_pages=2)
+    frontier.hold()
+    frontier.add(_source(ROOT))
+    assert list(frontier.done(ROOT, [Lead(ROOT + "a", "l", 1)])) == []
+    assert frontier.add(_source(ROOT + "listed")) is None
+    assert [refused.source.url for refused in frontier.release()] == [ROOT + "a"]
+    assert [source.url for source in frontier.take()] == [ROOT, ROOT + "listed"]
+
+
+def test_a_url_that_was_too_deep_is_admitted_by_a_shorter_way():
+    frontier = _frontier(max_depth=1)
+    first = frontier.add(_source(ROOT + "a", depth=2))
+    assert first is not None
+    assert first.reason is Reason.LIMIT
+    assert frontier.add(_source(ROOT + "a", depth=3)) is None
+    assert (frontier.cut_off, list(frontier.take())) == (1, [])
+    assert frontier.add(_source(ROOT + "a", depth=1)) is None
+    assert [source.depth for source in frontier.take()] == [1]
+    assert (frontier.cut_off, frontier.admitted) == (0, 1)
+
+
 def test_a_limit_counts_pages_but_not_what_redirects_lead_to():
     frontier = _frontier(max_pages=2)
     assert frontier.add(_source(ROOT)) is None

@@ -241,3 +241,56 @@ def test_other_languages_are_followed_and_said_to_be(project, site):
     assert project.standing() == {"/": "fetched", "/en/": "fetched", "/a": "fetched"}
     assert _found_in(project, "/en/") == (f"hreflang:{site.url('/')}",)
     assert _found_in(project, "/a") == (f"link:{site.url('/')}",)
+
+
+# ── all of it at once ───────────────────────────────────────────────────────────────────
+
+
+def test_a_start_page_finds_the_union_of_all_that_its_site_names_and_asks_once(project, site):
+    urlset = sitemap(site, "/named", "/both").replace(
+        "</url>", f'<xhtml:link rel="alternate" hreflang="en" href="{site.url("/en/named")}"/></url>', 1
+    )
+    urlset = urlset.replace("<urlset ", '<urlset xmlns:xhtml="http://www.w3.org/1999/xhtml" ')
+    site.page("/robots.txt", "Sitemap: /maps/good.xml\nSitemap: /maps/broken.xml\n")
+    site.page("/maps/good.xml", urlset, content_type="application/xml")
+    site.page("/maps/broken.xml", "<urlset", content_type="application/xml")
+    site.page("/sitemap.xml", sitemap(site, "/usual", "/both"), content_type="application/xml")
+    site.page(
+        "/llms.txt", "# Мастерская\n\n- [Для моделей](/model)\n- [Оба](/both)\n", content_type="text/plain"
+    )
+    site.page("/feed", _rss(site, "/news", "/both"), content_type="application/rss+xml")
+    head = _feed_link("/feed") + '<link rel="alternate" hreflang="en" href="/en/">'
+    site.page("/", article("Главная", head=head, links=("/linked", "/both")))
+    site.page("/linked", article("Раздел", links=("/deeper", "/#top", "/linked?utm_source=x")))
+    ways = {
+        "/": "start", "/named": "sitemap:/maps/good.xml", "/en/named": "sitemap:/maps/good.xml", "/usual": "sitemap:/sitemap.xml",
+        "/model": "llms.txt:/llms.txt", "/feed": "link:/", "/news": "feed:/feed", "/en/": "hreflang:/", "/linked": "link:/",
+        "/deeper": "link:/linked", "/both": "sitemap:/maps/good.xml",
+    }  # fmt: skip
+    for path in ways:
+        if path not in ("/", "/feed", "/linked"):
+            site.page(path, article(f"Страница {path}"))
+    _crawl(project, site)
+    assert project.standing() == {path: "not-a-page" if path == "/feed" else "fetched" for path in ways}
+    found = {path: _found_in(project, path)[0].replace(site.origin, "") for path in ways}
+    assert found == ways
+    assert sorted(site.paths()) == sorted(
+        [*ways, "/robots.txt", "/maps/good.xml", "/maps/broken.xml", "/sitemap.xml", "/llms.txt"]
+    )
+
+
+@pytest.mark.parametrize("slow", ["/sitemap.xml", "/"])
+@pytest.mark.parametrize("limits", [{"max_pages": 3}, {"max_depth": 0}])
+def test_limits_cut_links_and_not_what_a_slow_sitemap_lists(project, site, slow, limits):
+    site.page("/sitemap.xml", sitemap(site, "/one", "/two"), content_type="application/xml")
+    site.page("/", article("Главная", links=("/x", "/y", "/two", "/one")))
+    for path in ("/one", "/two", "/x", "/y"):
+        site.page(path, article(f"Страница {path}"))
+    site.fault(slow, "delay", seconds=0.3, times=1)
+    _crawl(project, site, **limits)
+    assert project.standing() == {
+        **dict.fromkeys(("/", "/one", "/two"), "fetched"),
+        **dict.fromkeys(("/x", "/y"), "limit"),
+    }
+    assert _found_in(project, "/two") == (f"sitemap:{site.url('/sitemap.xml')}",)
+    assert project.reports[-1].cut_off == 2
