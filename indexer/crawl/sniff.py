@@ -251,6 +251,8 @@ def is_challenge(html: str, look: Look, headers: Mapping[str, str]) -> str:
     if len(look.around) > 2 * _SHORT:
         return ""
     words = _CHALLENGE_TEXT.search(f"{look.title} {look.around}")
+    if not words and len(look.around) >= _BARE:
+        return ""
     machinery = _CHALLENGE_MARKUP.search(html[:200_000])
     if words and (machinery or _CHALLENGE_TEXT.search(f"{look.title} {look.heading}")):
         return words.group(0)

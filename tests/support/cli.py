@@ -1,4 +1,4 @@
-"""Run the real `indexer` command as a person does, in a process of its own."""
+"""Run the real `indexer` command as a person does, in a process of its own (already warm)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.support.warm import warm
 
 MODELS = Path(tempfile.gettempdir()) / "indexer-test-models"
 
@@ -59,16 +61,31 @@ class Cli:
         }
 
     def __call__(self, *words: str, stdin: str = "", **environment: str) -> Result:
-        done = subprocess.run(
-            [sys.executable, "-m", "indexer", *words],
-            cwd=self.folder,
-            env={**self.env, **environment},
-            input=stdin.encode(),
-            capture_output=True,
-            timeout=110,
-            check=False,
-        )
-        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+        with tempfile.TemporaryDirectory(prefix="indexer-call-") as folder:
+            streams = [Path(folder, name) for name in ("in", "out", "err")]
+            for path in streams:
+                path.write_bytes(stdin.encode() if path is streams[0] else b"")
+            env = {**self.env, **environment}
+            if any(name.startswith("PYTHON") for name in environment):  # read when the interpreter starts
+                code = self._cold(words, env, streams)
+            else:
+                code = warm().call(list(words), cwd=self.folder, env=env, streams=streams, timeout=110)
+            out, err = (path.read_bytes().decode() for path in streams[1:])
+        return Result(code, out, err)
+
+    def _cold(self, words: tuple[str, ...], env: dict[str, str], streams: list[Path]) -> int:
+        command = [sys.executable, "-m", "indexer", *words]
+        with streams[0].open("rb") as stdin, streams[1].open("wb") as out, streams[2].open("wb") as err:
+            return subprocess.run(
+                command,
+                cwd=self.folder,
+                env=env,
+                stdin=stdin,
+                stdout=out,
+                stderr=err,
+                timeout=110,
+                check=False,
+            ).returncode
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
         """The same in the background, in a process group of its own."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from indexer.adapters.catalogue import SqliteCatalogue
 from indexer.adapters.files import FileArtifacts
 from indexer.adapters.http import HttpFetch
+from indexer.adapters.raw import FileRaw
 from indexer.artifacts import Page, Sources
 from indexer.pipeline.scraping import ScrapeReport, scrape_all
 from indexer.ports import Render, UrlRow
@@ -75,7 +76,8 @@ class Project:
             try:
                 return await scrape_all(
                     sources, settings=settings, catalogue=catalogue, artifacts=self.artifacts, fetch=fetch,
-                    render=browser, pool=pool, visit=visit, only=only, force=force,
+                    render=browser, raw=FileRaw(self.folder, limit=2**22), pool=pool, visit=visit,
+                    only=only, force=force,
                 )  # fmt: skip
             finally:
                 await fetch.aclose()
