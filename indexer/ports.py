@@ -21,16 +21,8 @@ from indexer.artifacts import (
     State,
 )
 from indexer.errors import IndexerError
-from indexer.records import (
-    Limits,
-    Project,
-    Resource,
-    Response,
-    Scored,
-    Sparse,
-    UrlRow,
-    Validators,
-)
+from indexer.kept import RawResponses
+from indexer.records import Limits, Project, Resource, Response, Scored, Sparse, UrlRow, Validators
 
 TOO_LONG = "too-long"  # the reason of a `Permanent` that a shorter text would not meet
 
@@ -52,6 +44,7 @@ __all__ = [
     "Generation",
     "Limits",
     "Project",
+    "RawResponses",
     "Reader",
     "Registry",
     "Render",
@@ -252,6 +245,10 @@ class Catalogue(Protocol):
 
     def settle(self, states: Iterable[tuple[str, State, str, str]]) -> None:
         """Set (url, state, reason, detail) after a later phase; the visit stays as it is."""
+        ...
+
+    def refile(self, url: str, *, content: str, facts: Mapping[str, Any]) -> None:
+        """A page was read anew from the same answer: its digest and facts. What was asked and when stays."""
         ...
 
     def by_content(self, content: str) -> str:

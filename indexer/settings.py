@@ -42,6 +42,7 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `auth_env` names a variable holding `user:password`, `headers_env` variables holding
     `Name: value` each, `cookies_file` a Netscape cookies.txt: for private pages.
     `private_origins` narrows where they are sent; empty: to the origins of all sources.
+    `keep_raw`: answers are kept compressed, those over `max_raw_mb` (compressed) are not.
     """
 
     delay: Seconds = 0.1
@@ -50,6 +51,8 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     total_timeout: Timeout = 60.0
     retries: Count = 2
     max_body_mb: Annotated[float, Meta(gt=0)] = 10.0
+    keep_raw: bool = True
+    max_raw_mb: Annotated[float, Meta(gt=0)] = 4.0
     max_pages: Positive = 10_000
     max_depth: Count = 12
     max_redirects: Count = 10

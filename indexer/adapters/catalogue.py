@@ -6,7 +6,7 @@ One writer (the driver); every call is one durable transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -155,6 +155,13 @@ class SqliteCatalogue:
             connection.executemany(
                 "UPDATE urls SET state = ?2, reason = ?3, detail = ?4 WHERE url = ?1",
                 [(url, state.value, reason, detail) for url, state, reason, detail in states],
+            )
+
+    def refile(self, url: str, *, content: str, facts: Mapping[str, Any]) -> None:
+        """A page was read anew from the same answer: its digest and facts. What was asked and when stays."""
+        with mapped(self.path), transaction(self._connection) as connection:
+            connection.execute(
+                "UPDATE urls SET content = ?, facts = ? WHERE url = ?", [content, _json(facts), url]
             )
 
     def by_content(self, content: str) -> str:

@@ -25,6 +25,7 @@ from indexer.ports import Artifact, Staged
 log = logging.getLogger("indexer")
 
 FOLDERS: dict[type, str] = {Page: "1_pages", ChunkedPage: "2_chunks", EmbeddedPage: "3_embeds"}
+RAW = "0_raw"  # what the pages were read from, see `raw`
 SNAPSHOT = "3_embeds/bm25.json"
 TEMPORARY = ".tmp-"
 
@@ -90,8 +91,10 @@ class FileArtifacts:
             sync_folder(folder)
 
     def delete(self, kind: type[Artifact], key: str) -> None:
-        """Remove an artifact; a missing one is fine."""
+        """Remove an artifact, and with a page what it was read from; a missing one is fine."""
         self._path(kind, key).unlink(missing_ok=True)
+        if kind is Page:
+            (self.root / RAW / f"{key}.gz").unlink(missing_ok=True)
 
     def keys(self, kind: type[Artifact]) -> Iterator[str]:
         """Keys of all stored artifacts of a kind, sorted."""
@@ -122,7 +125,7 @@ class FileArtifacts:
 
     def sweep(self) -> None:
         """Remove what killed writers left behind."""
-        for folder in FOLDERS.values():
+        for folder in (*FOLDERS.values(), RAW):
             for path in (self.root / folder).glob(f"{TEMPORARY}*"):
                 path.unlink(missing_ok=True)
 

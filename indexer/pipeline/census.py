@@ -21,7 +21,7 @@ from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.pipeline.duplicates import has_page
 from indexer.pipeline.report import Progress
 from indexer.pipeline.seeds import Seeds
-from indexer.ports import Catalogue, UrlRow
+from indexer.ports import Catalogue, RawResponses, UrlRow
 from indexer.settings import Crawl
 
 EARLIER = "earlier runs"
@@ -71,8 +71,17 @@ class Census:
     """Counts of one plan; `take` fills them. `size`: of the samples of pages."""
 
     def __init__(
-        self, seeds: Seeds, *, crawl: Crawl, catalogue: Catalogue, robots: RobotsFiles, size: int, stored: int
+        self,
+        seeds: Seeds,
+        *,
+        crawl: Crawl,
+        catalogue: Catalogue,
+        robots: RobotsFiles,
+        size: int,
+        stored: int,
+        raw: RawResponses | None = None,
     ) -> None:
+        self._raw = raw
         self.seeds = seeds
         self.robots = robots
         self.sources: dict[str, SourceCount] = {}
@@ -167,8 +176,9 @@ class Census:
             self.stored_sample.offer(url)
         else:
             self.fresh_sample.offer(url)
-        if row is not None and (row.etag or row.last_modified) and row.facts.get("reader") == reader:
-            self.conditional += 1
+        if row is not None and (row.etag or row.last_modified):
+            at_hand = self._raw is not None and self._raw.has(url)
+            self.conditional += at_hand or row.facts.get("reader") == reader
         if url.startswith("file:"):
             self._folders["", LOCAL] += 1
             self._within["", LOCAL, ""] += 1

@@ -24,11 +24,12 @@ from indexer.crawl.urls import netloc
 from indexer.errors import IndexerError
 from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.pipeline.journal import SECONDS, Journal
-from indexer.pipeline.reading import Readers, reading_of
+from indexer.pipeline.reading import Keeping, Readers, reading_of
 from indexer.pipeline.rendering import Rendering
 from indexer.pipeline.seeds import Seeds
-from indexer.pipeline.visiting import PASSING, Visited, Visitor, kept, mirrored, takes_page
-from indexer.ports import Artifacts, Catalogue, Fetch, Render, Response, UrlRow
+from indexer.pipeline.verdicts import PASSING
+from indexer.pipeline.visiting import Visited, Visitor, kept, mirrored, takes_page
+from indexer.ports import Artifacts, Catalogue, Fetch, RawResponses, Render, Response, UrlRow
 from indexer.settings import Settings
 
 log = logging.getLogger("indexer")
@@ -55,7 +56,10 @@ class ScrapeReport(Struct, kw_only=True):
 
 
 class Tools(Struct, frozen=True, kw_only=True):
-    """What a run works with. `render`: fills shells. `pool`: reads responses; `None`: in this process."""
+    """
+    What a run works with. `render`: fills shells. `pool`: reads responses; `None`: in this
+    process. `raw`: keeps answers; `None`: they are not kept.
+    """
 
     settings: Settings
     catalogue: Catalogue
@@ -66,6 +70,7 @@ class Tools(Struct, frozen=True, kw_only=True):
     visit: int
     force: bool
     progress: ScrapeProgress
+    raw: RawResponses | None = None
 
 
 class Crawling:
@@ -85,9 +90,12 @@ class Crawling:
         self.frontier = Frontier(
             scope=seeds.scope, max_pages=self.crawl.max_pages, blocked=self.robots.verdict
         )
-        reading = reading_of(settings.extract, token=self.robots.token)
+        self.reading = reading = reading_of(settings.extract, token=self.robots.token)
         width = max(1, settings.run.workers) + 1  # one batch waits for the first worker that is free
-        readers = Readers(tools.pool, artifacts=tools.artifacts, reading=reading, width=width)
+        keeping = Keeping(raw=tools.raw, visit=visit) if tools.raw is not None else None
+        readers = Readers(
+            tools.pool, artifacts=tools.artifacts, reading=reading, width=width, keeping=keeping
+        )
         self.room = asyncio.Semaphore(readers.capacity)
         self.visitor = Visitor(
             fetch=fetch,
@@ -98,6 +106,8 @@ class Crawling:
             follow=seeds.follow,
             force=tools.force,
             max_file=int(self.crawl.max_body_mb * 2**20),
+            raw=tools.raw,
+            visit=visit,
         )
         self.hosts: dict[str, asyncio.Queue[Source]] = {}
         self.workers: list[asyncio.Task[None]] = []

@@ -11,14 +11,21 @@ from indexer.ports import Artifacts, Catalogue, Chat, Embed
 
 def owed(wiring: Wiring, artifacts: Artifacts, catalogue: Catalogue) -> dict[str, int]:
     """
-    Pages by the first phase that they owe: `pages` (to be fetched again), `chunks`, `embeds`.
+    Pages by the first phase that they owe: `pages` (to be fetched, or read anew), `chunks`, `embeds`.
 
     A page that is to be chunked again will be embedded again as well; it counts once.
     With models that cannot be had as configured, only what is missing is counted.
     """
+    from indexer.phases.scrape import reading_key
+    from indexer.pipeline.reading import reading_of
+
     chat, embed = _models(wiring)
     counts = dict.fromkeys(("pages", "chunks", "embeds"), 0)
+    reader = reading_key(reading_of(wiring.settings.extract, token=_token(wiring)))
     for row in live_rows(catalogue):
+        if row.facts.get("reader", reader) != reader:
+            counts["pages"] += 1
+            continue
         name = _first(wiring, artifacts, row.key, chat, embed)
         if name:
             counts[name] += 1
@@ -48,6 +55,12 @@ def _first(wiring: Wiring, artifacts: Artifacts, key: str, chat: Chat | None, em
         if stored != wanted:
             return "embeds"
     return ""
+
+
+def _token(wiring: Wiring) -> str:
+    from indexer.crawl.robots import product_token, user_agent
+
+    return product_token(user_agent(wiring.settings.crawl))
 
 
 def _models(wiring: Wiring) -> tuple[Chat | None, Embed | None]:

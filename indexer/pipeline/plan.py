@@ -78,6 +78,7 @@ class _Planning:
                 robots=self.robots,
                 size=size,
                 stored=STORED_SAMPLE,
+                raw=self.wiring.raw(self.project) if self.project.name else None,
             )
             await self.census.take(sitemaps, self.progress, reader=scrape.reading_key(self.reading))
             self.sampled = Sampled()

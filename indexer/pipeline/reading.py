@@ -13,6 +13,7 @@ from collections import deque
 from concurrent.futures import BrokenExecutor, Executor, Future
 from functools import partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from indexer.artifacts import Outcome, Reason, State
@@ -20,7 +21,8 @@ from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.phases.scrape import Reading, Scraped
 from indexer.pipeline.pools import InlineExecutor
-from indexer.ports import Artifacts, Response, Staged
+from indexer.pipeline.verdicts import KEPT
+from indexer.ports import Artifacts, RawResponses, Response, Staged
 from indexer.settings import Extract
 
 BATCH = 2
@@ -29,14 +31,32 @@ _TRIMMED = LARGE // 4
 _DOCUMENTS = (b"%PDF", b"PK\x03\x04")
 
 
+class Keeping(Struct, frozen=True, kw_only=True):
+    """Where the answers of a run are kept."""
+
+    raw: RawResponses
+    visit: int
+
+    def keep(self, response: Response) -> bool:
+        """Keep an answer before it is read: whatever then happens, it need not be asked for again."""
+        whole = response.status == 200 and response.final_url == response.url  # noqa: PLR2004 - HTTP
+        if whole and response.url.startswith("http"):
+            self.raw.save(response, self.visit)
+        return whole
+
+
 def read_batch(
-    artifacts: Artifacts, reading: Reading, responses: list[Response]
+    artifacts: Artifacts, reading: Reading, keeping: Keeping | None, responses: list[Response]
 ) -> tuple[list[Scraped], list[Staged]]:
     """Read responses and stage their pages; the pages themselves stay in the worker."""
     results: list[Scraped] = []
     staged: list[Staged] = []
     for response in responses:
+        kept = keeping is not None and keeping.keep(response)
         scraped = scrape.read(response, reading=reading)
+        outcome = scraped.outcome
+        if keeping and kept and outcome.state is not State.FETCHED and outcome.reason not in KEPT:
+            keeping.raw.delete(response.url)
         if scraped.page is not None:
             staged.append(artifacts.stage(url_key(scraped.page.url), scraped.page))
             scraped = replace(scraped, page=None)
@@ -72,12 +92,20 @@ class Readers:
     of that batch is then tried once more, alone.
     """
 
-    def __init__(self, pool: Executor | None, *, artifacts: Artifacts, reading: Reading, width: int) -> None:
+    def __init__(
+        self,
+        pool: Executor | None,
+        *,
+        artifacts: Artifacts,
+        reading: Reading,
+        width: int,
+        keeping: Keeping | None = None,
+    ) -> None:
         self.reading = reading
         self._pool = pool
         self._inline = pool is None or isinstance(pool, InlineExecutor)
         self._artifacts = artifacts
-        self._read = partial(read_batch, artifacts, reading)
+        self._read = partial(read_batch, artifacts, reading, keeping)
         self._tasks: set[asyncio.Future[None]] = set()
         self._width = width
         self._active = 0

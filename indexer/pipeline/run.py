@@ -104,8 +104,11 @@ class _Run:
     def all_phases(self) -> Exit:
         self.artifacts.sweep()
         visit, whole = self.open_visit()
+        self.wiring.forget_raw(self.project)
         if self.request.wants("scrape"):
             self.scrape(visit)
+        elif self.request.wants("chunk"):
+            self.reread(visit)
         live = {row.key: row.url for row in live_rows(self.catalogue)}
         if self.request.wants("chunk"):
             self.chunk(live)
@@ -152,6 +155,7 @@ class _Run:
                     artifacts=self.artifacts,
                     fetch=fetch,
                     render=render,
+                    raw=self.wiring.raw(self.project),
                     pool=self.pool,
                     visit=visit,
                     only=self.request.only or None,
@@ -169,6 +173,21 @@ class _Run:
         self.report.fetched, self.report.not_modified = done.fetched, done.not_modified
         pages = sum(1 for _ in live_rows(self.catalogue))
         self.progress.say(f"Scraping completed: {pages} pages")
+
+    def reread(self, visit: int) -> None:
+        """Pages that other rules found: read anew from the answers that were kept, without a request."""
+        from indexer.pipeline.rereading import reread_project
+
+        count = reread_project(
+            self.wiring.settings,
+            catalogue=self.catalogue,
+            artifacts=self.artifacts,
+            raw=self.wiring.raw(self.project),
+            pool=self.pool,
+            visit=visit,
+        )
+        if count:
+            self.progress.say(f"Read again from what is kept: {count} pages")
 
     def say_manners(self) -> None:
         """What this run does that a site's owner should have agreed to."""

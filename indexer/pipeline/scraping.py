@@ -18,9 +18,10 @@ from indexer.artifacts import Reason, Sources, State
 from indexer.errors import Permanent, Retryable
 from indexer.pipeline.crawling import Crawling, ScrapeProgress, ScrapeReport, Tools
 from indexer.pipeline.duplicates import settle_duplicates
+from indexer.pipeline.rereading import Rereading, reread, worth_keeping
 from indexer.pipeline.seeds import Seeds
-from indexer.pipeline.visiting import PASSING
-from indexer.ports import Artifacts, Catalogue, Fetch, Render
+from indexer.pipeline.verdicts import PASSING
+from indexer.ports import Artifacts, Catalogue, Fetch, RawResponses, Render
 from indexer.settings import Settings
 
 __all__ = ["ScrapeProgress", "ScrapeReport", "scrape_all"]
@@ -34,6 +35,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
     artifacts: Artifacts,
     fetch: Fetch,
     render: Render | None = None,
+    raw: RawResponses | None = None,
     pool: Executor | None,
     visit: int,
     only: Collection[str] | None = None,
@@ -44,6 +46,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
     Bring the pages of a project up to date.
 
     `render`: fills pages that are empty without their scripts; `None`: they are skipped.
+    `raw`: keeps answers, from which pages are read again when the rules of reading change.
     `only`: these URLs and where they redirect to, nothing else. `force`: unconditionally.
     `progress(done, total, failed, host)` is called a few times a second.
     Raises `Misconfigured` for sources that name nothing, `Permanent` or `Retryable` if
@@ -55,6 +58,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
         artifacts=artifacts,
         fetch=fetch,
         render=render,
+        raw=raw,
         pool=pool,
         visit=visit,
         force=force,
@@ -65,6 +69,16 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
         await crawling.all()
     finally:
         crawling.journal.flush()
+    if raw is not None:
+        job = Rereading(
+            artifacts=artifacts,
+            raw=raw,
+            reading=crawling.reading,
+            max_file=int(settings.crawl.max_body_mb * 2**20),
+        )
+        reread(job, catalogue=catalogue, journal=crawling.journal, pool=pool, only=only)
+        if only is None:
+            raw.prune(worth_keeping(catalogue))
     settle_duplicates(catalogue, artifacts, crawling.journal)
     _require_pages(catalogue)
     return crawling.report

@@ -22,66 +22,12 @@ from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.pipeline.duplicates import has_page
 from indexer.pipeline.rendering import FACTS, Rendering
-from indexer.ports import Artifacts, Fetch, Response, UrlRow, Validators
+from indexer.pipeline.verdicts import ABSENT, FINAL, LASTING, SKIPPING
+from indexer.ports import Artifacts, Fetch, RawResponses, Response, UrlRow, Validators
 
 if TYPE_CHECKING:
     from indexer.pipeline.discovery import RobotsFiles
 
-# what takes away the page that a URL had
-FINAL = frozenset(
-    (
-        Reason.NOT_FOUND,
-        Reason.GONE,
-        Reason.NOINDEX,
-        Reason.SOFT_404,
-        Reason.REDIRECT,
-        Reason.NOT_A_PAGE,
-        Reason.UNSUPPORTED,
-        Reason.ENCRYPTED,
-        Reason.NO_TEXT,
-    )
-)
-# not the page's fault: settled so in a run that was killed, it is tried again when that is resumed
-PASSING = frozenset(
-    (
-        Reason.ROBOTS_UNAVAILABLE,
-        Reason.HTTP_SERVER,
-        Reason.RATE_LIMITED,
-        Reason.TIMEOUT,
-        Reason.UNREACHABLE,
-        Reason.BAD_RESPONSE,
-        Reason.CHALLENGE,
-        Reason.TOO_MANY_REDIRECTS,
-        Reason.RENDER_FAILED,
-        Reason.EXTRACT_FAILED,
-    )
-)
-_ABSENT = (Reason.NOT_FOUND, Reason.GONE)
-# verdicts that an unchanged response confirms
-_LASTING = frozenset(
-    (
-        Reason.NOINDEX,
-        Reason.EMPTY,
-        Reason.NOT_A_PAGE,
-        Reason.UNSUPPORTED,
-        Reason.ENCRYPTED,
-        Reason.DAMAGED,
-        Reason.NO_TEXT,
-        Reason.NEEDS_RENDERING,
-        Reason.SOFT_404,
-    )
-)
-_SKIPPING = frozenset(
-    (
-        Reason.ROBOTS,
-        Reason.ROBOTS_UNAVAILABLE,
-        Reason.OUT_OF_SCOPE,
-        Reason.LOGIN,
-        Reason.BAD_URL,
-        Reason.LIMIT,
-        Reason.REDIRECT,
-    )
-)
 _TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "text/html", ".md": "text/markdown"}
 
 
@@ -105,7 +51,7 @@ class Visited(Struct, frozen=True, kw_only=True):
 class Visitor:
     """Deals with URLs, one call each; any number side by side."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument per port and setting
         self,
         *,
         fetch: Fetch,
@@ -116,7 +62,11 @@ class Visitor:
         follow: bool,
         force: bool,
         max_file: int,
+        raw: RawResponses | None = None,
+        visit: int = 0,
     ) -> None:
+        self._raw = raw
+        self._visit = visit
         self._fetch = fetch
         self._robots = robots
         self._artifacts = artifacts
@@ -136,6 +86,9 @@ class Visitor:
         reason, detail = await self._robots.allows(source.url)
         if reason:
             return self._without(source, row, reason, detail)
+        return self._had(source.url, row) or await self._ask(source, row)
+
+    async def _ask(self, source: Source, row: UrlRow | None) -> Response | Visited:
         validators = self._validators(row)
         hop = ""
 
@@ -214,17 +167,30 @@ class Visitor:
 
     def _validators(self, row: UrlRow | None) -> Validators:
         """Conditions, if an unchanged answer would leave nothing to do."""
-        if row is None or self._force or row.facts.get("reader") != self._reader:
+        if row is None or self._force:
             return Validators()
+        if row.facts.get("reader") != self._reader and not (self._raw and self._raw.has(row.url)):
+            return Validators()  # what is kept is read again under the new rules, after the crawl
         if self._readers.due(row) or not self._stands(row):
             return Validators()
         return Validators(etag=row.etag, last_modified=row.last_modified)
+
+    def _had(self, url: str, row: UrlRow | None) -> Response | None:
+        """The answer that this very run got before it was killed. One of another killed run is forgotten."""
+        kept = self._raw.visit(url) if self._raw is not None else 0
+        if self._raw is None or not kept:
+            return None
+        if kept == self._visit:
+            return self._raw.load(url)
+        if row is None or row.visit < kept:
+            self._raw.delete(url)  # no page was ever made of it
+        return None
 
     def _stands(self, row: UrlRow | None) -> bool:
         """Whether what is known of a URL is all that its response can give."""
         if has_page(row):
             return bool(self._artifacts.signature(Page, row.key))
-        return row is not None and row.state is State.SKIPPED and row.reason in _LASTING
+        return row is not None and row.state is State.SKIPPED and row.reason in LASTING
 
     def ways_of(self, row: UrlRow) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Where a URL led when it was last read: links, and which of them are alternates."""
@@ -281,7 +247,7 @@ class Visitor:
     ) -> Visited:
         outcome = Outcome(
             url=source.url,
-            state=State.SKIPPED if reason in _SKIPPING else State.FAILED,
+            state=State.SKIPPED if reason in SKIPPING else State.FAILED,
             reason=reason,
             detail=detail[:500],
             final_url=final_url,
@@ -313,7 +279,7 @@ def kept(outcome: Outcome, row: UrlRow | None) -> Outcome:
 
     A page that was there and is no more is skipped, not failed: nobody has to look into it.
     """
-    if outcome.reason in _ABSENT and row is not None and (has_page(row) or _absent(row)):
+    if outcome.reason in ABSENT and row is not None and (has_page(row) or _absent(row)):
         return replace(outcome, state=State.SKIPPED)
     if row is None or not has_page(row) or outcome.reason in FINAL or outcome.state is State.FETCHED:
         return outcome
@@ -332,7 +298,7 @@ def kept(outcome: Outcome, row: UrlRow | None) -> Outcome:
 
 
 def _absent(row: UrlRow) -> bool:
-    return row.state is State.SKIPPED and row.reason in _ABSENT
+    return row.state is State.SKIPPED and row.reason in ABSENT
 
 
 def standing(row: UrlRow | None) -> State:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from indexer.adapters.catalogue import SqliteCatalogue
     from indexer.adapters.files import FileArtifacts
     from indexer.adapters.http_private import Credentials
+    from indexer.adapters.raw import FileRaw
 
 CACHE = ".cache"
 VECTORS = "vectors"
@@ -81,6 +82,21 @@ class Wiring:
         from indexer.adapters.files import FileArtifacts
 
         return FileArtifacts(self.folder(project))
+
+    def raw(self, project: Project) -> FileRaw | None:
+        """What servers answered; `None` if it is not kept (what was kept before is then removed by a run)."""
+        if not self.settings.crawl.keep_raw:
+            return None
+        from indexer.adapters.raw import FileRaw
+
+        return FileRaw(self.folder(project), limit=int(self.settings.crawl.max_raw_mb * 2**20))
+
+    def forget_raw(self, project: Project) -> None:
+        """Remove what was kept, if it is not to be."""
+        if not self.settings.crawl.keep_raw:
+            from indexer.adapters.raw import forget
+
+            forget(self.folder(project))
 
     def fetch(self, sources: Sources = Sources()) -> Fetch:  # noqa: B008 - frozen
         """The polite HTTP client; credentials go to origins of `sources` and to nothing else."""

@@ -6,6 +6,7 @@ import pytest
 
 from indexer.artifacts import Sources
 from indexer.errors import Misconfigured, Permanent, Retryable
+from indexer.ids import url_key
 from tests.support.scraping import Project, article, sitemap
 from tests.support.web import Reply, Site
 
@@ -82,14 +83,23 @@ def test_an_answer_with_the_same_body_changes_nothing_although_its_etag_moved(pr
 
 
 def test_a_changed_page_is_read_again_and_so_is_every_page_when_the_reading_changes(project, site):
+    """From the answers that were kept; one that was not is asked for as if it were new."""
     sources = _listed(site, "/a", "/b")
     project.scrape(sources)
     site.page("/a", article("Новое"))
     assert project.scrape(sources).changed == 1
     assert project.pages()["/a"].title == "Новое"
+    before = {path: page.signature for path, page in project.pages().items()}
+    site.reset()
+    (project.folder / "0_raw" / f"{url_key(site.url('/b'))}.gz").unlink()
+    project.scrape(sources, favor_recall=False)
+    assert [request.status for request in site.hits("/a")] == [304]
+    assert all("if-none-match" not in request.headers for request in site.hits("/b"))
+    after = {path: page.signature for path, page in project.pages().items()}
+    assert all(after[path] != before[path] for path in ("/a", "/b"))
     site.reset()
     project.scrape(sources, favor_recall=False)
-    assert all("if-none-match" not in request.headers for request in site.hits("/a") + site.hits("/b"))
+    assert [request.status for request in site.hits("/a") + site.hits("/b")] == [304, 304]
 
 
 def test_a_missing_or_broken_artifact_is_fetched_again_unconditionally(project, site):
