@@ -47,8 +47,8 @@ def description(facts: PageFacts) -> str:
     return squeeze(visible(found))[:_MAX_DESCRIPTION]
 
 
-def language(tree: LexborHTMLParser, facts: PageFacts, text: str) -> str:
-    """ISO 639 code: declared by the document, else guessed from its text; empty if there is too little."""
+def declared_language(tree: LexborHTMLParser, facts: PageFacts) -> str:
+    """ISO 639 code that the document declares; empty if none."""
     root = tree.root
     attributes = root.attributes if root is not None else {}
     meta = facts.meta
@@ -59,11 +59,11 @@ def language(tree: LexborHTMLParser, facts: PageFacts, text: str) -> str:
         match = _LANGUAGE.match((given or "").strip())
         if match:
             return match.group(1).lower()
-    return guess_language(text)
+    return ""
 
 
 def guess_language(text: str) -> str:
-    """The language of *text* by py3langid."""
+    """The language of *text* by py3langid; empty if there is too little of it."""
     sample = text[:_SAMPLE]
     if len(sample) < _MIN_SAMPLE:
         return ""

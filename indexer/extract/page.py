@@ -87,7 +87,8 @@ class PageFacts:
         self.title = ""
         self.meta: dict[str, str] = {}
         self.types = frozenset(declared) | frozenset(_itemtypes(tree))
-        self._tree = tree
+        body = tree.body
+        self._counts = {tag: len(body.css(tag)) if body is not None else 0 for tag in ("h1", "main", "form")}
         head = tree.head
         if head is not None:
             title = head.css_first("title")
@@ -112,17 +113,13 @@ class PageFacts:
         parts = urlsplit_safe(self.url)
         path, query = parts
         kind = self.meta.get("og:type", "").lower()
-        body = self._tree.body
-
-        def count(selector: str) -> int:
-            return len(body.css(selector)) if body is not None else 0
-
+        counts = self._counts
         generator = " ".join(m.lower() for m in _SOFTWARE.findall(self.meta.get("generator", "")))
         low = path.lower()
         return [
             *(float(bool(self.types & group)) for group in _GROUPS.values()),
             float("article" in kind), float("product" in kind), float("website" in kind),
-            float(count("h1") > 0), float(min(count("main"), 3)), float(min(count("form"), 10)),
+            float(counts["h1"] > 0), float(min(counts["main"], 3)), float(min(counts["form"], 10)),
             *(float(pattern.search(low) is not None) for pattern in _PATHS.values()),
             float(min(path.strip("/").count("/"), 8)), float(path in ("", "/")), float(bool(query)),
             float(low.endswith((".html", ".htm", ".php"))),

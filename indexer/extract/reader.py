@@ -7,6 +7,9 @@ facts and what is hidden beside it.
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
@@ -20,16 +23,23 @@ _MAX_HIDDEN = 40
 _MAX_HIDDEN_LENGTH = 500
 
 
+class _Parsed(Struct, frozen=True):
+    """What is kept of a document's tree, which is ten times the size of its source."""
+
+    facts: PageFacts
+    walk: Walk
+    found: list[dict[str, Any]]
+    title: str
+    language: str
+    canonical: str
+    alternates: dict[str, str]
+
+
 def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
     """Extract *html*, found at *url*. Never raises for what stands in the document."""
     raw = encode(html)
-    tree = LexborHTMLParser(raw)
-    found = structured.objects(tree)
-    facts = PageFacts(tree, structured.types_of(found), url)
-    walk = Walk()
-    body = tree.body
-    if body is not None:
-        walk.run(body)
+    parsed = _parse(raw, url)
+    facts, walk = parsed.facts, parsed.walk
     verdict = classify.judge(walk.blocks, walk.frames, facts, favor_recall=favor_recall)
     keep, judge = verdict.keep, "blocks"
     if walk.blocks and second.is_doubtful(walk.blocks, verdict.probabilities, keep, facts, html):
@@ -40,25 +50,44 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
     kept = [b for b, k in zip(walk.blocks, keep, strict=True) if k]
     left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k]
     text = markdown.render(kept)
-    language = metadata.language(tree, facts, text)
-    told = structured.Facts(found, text, language)
+    language = parsed.language or metadata.guess_language(text)
+    told = structured.Facts(parsed.found, text, language)
     if told.page:
         text = "\n\n".join(filter(None, [text, *told.page]))
     lines = site.facts(left, walk.contacts, text)
-    published, modified = metadata.dates(facts, found)
+    published, modified = metadata.dates(facts, parsed.found)
     return Extracted(
-        title=metadata.title(tree, facts),
+        title=parsed.title,
         text=text,
         language=language,
         description=metadata.description(facts),
         published=published,
         modified=modified,
-        canonical=metadata.canonical(tree, url),
+        canonical=parsed.canonical,
         extractor=judge,
-        alternates=metadata.alternates(tree, url),
+        alternates=parsed.alternates,
         site="\n".join(dict.fromkeys([*lines, *told.site])),
         hidden=_hidden(walk.unseen, raw),
         notes=(*_notes(kept), *([f"only its first {MAX_BLOCKS:,} lines were read"] if walk.cut else ())),
+    )
+
+
+def _parse(raw: bytes, url: str) -> _Parsed:
+    """All that is read from the tree, so that it ends before the blocks are judged."""
+    tree = LexborHTMLParser(raw)
+    found = structured.objects(tree)
+    facts = PageFacts(tree, structured.types_of(found), url)
+    walk = Walk()
+    if tree.body is not None:
+        walk.run(tree.body)
+    return _Parsed(
+        facts,
+        walk,
+        found,
+        metadata.title(tree, facts),
+        metadata.declared_language(tree, facts),
+        metadata.canonical(tree, url),
+        metadata.alternates(tree, url),
     )
 
 

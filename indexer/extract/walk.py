@@ -85,6 +85,7 @@ class Walk:
         while opened:
             self._leave(*opened.pop()[1:])
         self.frames[0].last = len(self.blocks)
+        del self._body  # and with it the tree
 
     # -- texts
 
@@ -288,7 +289,13 @@ def _names(attributes: Attributes) -> str:
     if identity:
         found = f"{found} #{identity}"
     role = attributes.get("role")
-    return f"{found} @{role}" if role else found
+    if role:
+        found = f"{found} @{role}"
+    if "readcrumb" in (attributes.get("aria-label") or "") or "BreadcrumbList" in (
+        attributes.get("itemtype") or ""
+    ):
+        found += " breadcrumb"
+    return found
 
 
 def _is_card(button: LexborNode) -> bool:
