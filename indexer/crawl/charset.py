@@ -31,6 +31,7 @@ _ALIASES = {
     "1251": "windows-1251",
 }
 _TAG = re.compile(rb"<[a-z/!]", re.IGNORECASE)
+_CAPITALS = re.compile(r"\b[А-ЯЁ]{2,}\b")
 _FEW_ERRORS = 0.05
 _NEARLY_ALL = 0.9
 _CONFIDENT = 0.55
@@ -178,17 +179,19 @@ def _plausibility(body: bytes, name: str) -> float:
     """
     How much the non-ASCII bytes look like Russian in this charset: about 1 for prose, under 0.4 for noise.
 
-    Letters count by how common they are, against the mean of real text; capitals inside
-    words (what lower case turns into under the wrong charset) count against.
+    Letters count by how common they are, against the mean of real text: capitals in words
+    of nothing else only, and inside words (what lower case turns into under the wrong
+    charset) against it.
     """
     text = _telling(body).decode(_codec(name), "replace")
     high = [character for character in text if character > "\x7f"]
     if not high:
         return 0.0
-    lower = sum(_FREQUENCY.get(character, 0.0) for character in high)
+    common = sum(_FREQUENCY.get(character, 0.0) for character in high)
+    common += sum(_FREQUENCY.get(letter, 0.0) for word in _CAPITALS.findall(text) for letter in word.lower())
     letters = sum(1 for character in high if "\u0400" <= character <= "\u04ff")
     inner_capitals = len(re.findall(r"(?<=[а-яёa-z])[А-ЯЁ]|(?<=[А-ЯЁ])[А-ЯЁ](?=[а-яё])", text))
-    prose = lower / (5.7 * len(high))  # 5.7: the mean of the table over real text
+    prose = common / (5.7 * len(high))  # 5.7: the mean of the table over real text
     return min(1.0, prose) * letters / len(high) - inner_capitals / len(high)
 
 

@@ -28,6 +28,14 @@ def test_russian_is_read_whatever_a_servers_default_says(name, header):
     assert charset == name
 
 
+@pytest.mark.parametrize("declared", ["", *CODECS])
+@pytest.mark.parametrize("name", CODECS)
+def test_a_text_in_capitals_is_read_as_well(name, declared):
+    page = f'<meta charset="{declared}">' if declared else ""
+    page += "<h1>ВНИМАНИЮ ЖИТЕЛЕЙ ДОМА</h1><p>С ПЕРВОГО ОКТЯБРЯ ВОДА ОТКЛЮЧАЕТСЯ НА ВРЕМЯ РЕМОНТА НАСОСНОЙ СТАНЦИИ. ПРИЁМ ЗАЯВОК ПО ТЕЛЕФОНУ</p>"
+    assert decode(page.encode(CODECS[name])) == (page, name)
+
+
 @pytest.mark.parametrize("declared", CODECS)
 @pytest.mark.parametrize("name", CODECS)
 def test_a_declaration_that_the_bytes_do_not_fit_loses(name, declared):
