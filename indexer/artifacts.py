@@ -120,7 +120,8 @@ class Page(Struct, frozen=True, kw_only=True):
     One document as markdown.
 
     `url` is its identity (canonical spelling of the final URL). `aliases` are other
-    addresses with the same document. `content` digests what the chunker reads.
+    addresses with the same document. `content` digests what the chunker reads. `hidden`:
+    text that was found but kept out (invisible, or orders to a language model).
     """
 
     schema: int = SCHEMA
@@ -141,6 +142,7 @@ class Page(Struct, frozen=True, kw_only=True):
     alternates: dict[str, str] = field(default_factory=dict)
     links: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 class Chunk(Struct, frozen=True, kw_only=True):

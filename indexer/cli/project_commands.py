@@ -148,6 +148,7 @@ def _life_text(life: dict[str, Any]) -> str:
             ("page", f"{' · '.join(part for part in known if part)} · {page['characters']} characters")
         )
         lines += [("", note) for note in page["notes"]]
+        lines += [("kept out" if not number else "", text) for number, text in enumerate(page["hidden"])]
     if chunks:
         lines.append(("chunks", f"{len(chunks['parts'])}, {chunks['mode']}"))
         lines += [("", f"[{part['start']}:{part['end']}] {part['topic']}") for part in chunks["parts"]]
@@ -182,6 +183,13 @@ def _status_text(facts: dict[str, Any]) -> str:
         f"  index        {facts['generation'] or 'none'} ({facts['points']} points, {facts['model'] or '-'})",
         f"  registered   {'yes, ' + facts['bot_url'] if facts['registered'] else 'no'}",
     ]
+    hidden = facts["hidden"]
+    if hidden["texts"]:
+        pages = ", ".join(hidden["examples"]) + (" …" if hidden["pages"] > len(hidden["examples"]) else "")
+        lines.append(
+            f"  hidden       {hidden['texts']} texts on {hidden['pages']} pages kept out; "
+            f"`indexer explain` shows them: {pages}"
+        )
     if facts["ignore_robots"]:
         lines.append("  robots.txt   ignored (--ignore-robots)")
     if facts["private"]:

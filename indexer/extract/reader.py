@@ -13,7 +13,7 @@ from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
-from indexer.extract import classify, hidden, markdown, metadata, second, site, structured
+from indexer.extract import classify, hidden, markdown, metadata, orders, second, site, structured
 from indexer.extract.blocks import Block
 from indexer.extract.page import PageFacts
 from indexer.extract.text import smuggled
@@ -47,8 +47,9 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
             second.confirm(walk.blocks, verdict.probabilities, keep, verdict.bar, html),
             "blocks+trafilatura",
         )
+    keep, ordered = orders.keep_out(walk.blocks, keep)
     kept = [b for b, k in zip(walk.blocks, keep, strict=True) if k]
-    left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k]
+    left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k and b.text not in ordered]
     text = markdown.render(kept)
     language = parsed.language or metadata.guess_language(text)
     told = structured.Facts(parsed.found, text, language)
@@ -67,7 +68,7 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
         extractor=judge,
         alternates=parsed.alternates,
         site="\n".join(dict.fromkeys([*lines, *told.site])),
-        hidden=_hidden(walk.unseen, raw),
+        hidden=_hidden([*ordered, *walk.unseen], raw),
         notes=(*_notes(kept), *([f"only its first {MAX_BLOCKS:,} lines were read"] if walk.cut else ())),
     )
 

@@ -236,6 +236,7 @@ def _extract(
         alternates=directives.alternates,
         links=links,
         notes=(*extracted.notes, RENDERED) if response.rendered else extracted.notes,
+        hidden=extracted.hidden,
     )
     other = directives.canonical if directives.canonical != url else ""
     alternates = tuple(directives.alternates.values())
@@ -354,4 +355,5 @@ def _page_outcome(response: Response, page: Page) -> Outcome:
         etag=headers.get("etag", ""),
         last_modified=headers.get("last-modified", ""),
         content=page.content,
+        facts={"hidden": len(page.hidden)} if page.hidden else {},
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from indexer.artifacts import Chunk, ChunkedPage, Page, Reason, State
 from indexer.pipeline import owing, publish
 from indexer.pipeline.run import live_rows
 from indexer.pipeline.wiring import Wiring
-from indexer.ports import Artifacts, Project, UrlRow
+from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 from indexer.settings import Crawl
 
+_EXAMPLES = 5
 _STATUS = {
     State.FETCHED: "indexed",
     State.INDEXED: "indexed",
@@ -53,6 +55,10 @@ def _record(row: UrlRow, artifacts: Artifacts) -> dict[str, Any]:
     }
 
 
+def _with_hidden(catalogue: Catalogue) -> Iterator[UrlRow]:
+    return (row for row in live_rows(catalogue) if row.facts.get("hidden"))
+
+
 def place_of(chunk: Chunk) -> dict[str, Any]:
     """The article, point, points and parent of a chunk of legal text; empty for others."""
     places = {name: getattr(chunk, name) for name in ("article", "point", "points", "parent")}
@@ -72,7 +78,9 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
         reasons = catalogue.reasons()
         number, opened, closed = catalogue.last_visit()
         owed = owing.owed(wiring, artifacts, catalogue)
-        pages = sum(1 for _ in live_rows(catalogue))
+        hidden = [int(row.facts.get("hidden", 0)) for row in live_rows(catalogue)]
+        examples = [row.url for row in islice(_with_hidden(catalogue), _EXAMPLES)]
+        pages = len(hidden)
     manifest = wiring.store(project).current()
     states: dict[str, int] = {}
     for (state, _), count in reasons.items():
@@ -90,6 +98,7 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
             if reason
         ],
         "owed": owed,
+        "hidden": {"pages": sum(map(bool, hidden)), "texts": sum(hidden), "examples": examples},
         "run": {"number": number, "opened": opened, "closed": closed},
         "generation": manifest.generation if manifest else "",
         "points": manifest.points if manifest else 0,

@@ -118,6 +118,7 @@ def _read(artifacts: Artifacts, key: str) -> dict[str, Any]:
         "canonical",
         "published",
         "notes",
+        "hidden",
     )
     facts = {name: getattr(page, name) for name in names}
     return {"page": {**facts, "characters": len(page.text), "links": len(page.links)}}

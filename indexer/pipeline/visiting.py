@@ -237,7 +237,8 @@ class Visitor:
             etag=response.headers.get("etag", ""),
             last_modified=response.headers.get("last-modified", ""),
             content=old.content,
-            facts=self._facts(row, (), old.canonical if old.canonical != old.url else ""),
+            facts=self._facts(row, (), old.canonical if old.canonical != old.url else "")
+            | ({"hidden": len(old.hidden)} if old.hidden else {}),
         )
         alternates = tuple(old.alternates.values())
         return Visited(outcome=outcome, links=old.links, alternates=alternates, fetched=True)
@@ -358,6 +359,6 @@ def read_file(url: str, *, limit: int) -> Response | Visited:
 def _foreign(row: UrlRow | None) -> dict[str, object]:
     """Facts that others wrote."""
     facts = dict(row.facts) if row is not None else {}
-    for name in ("reader", "links", "redirect", "canonical", *FACTS):
+    for name in ("reader", "links", "redirect", "canonical", "hidden", *FACTS):
         facts.pop(name, None)
     return facts
