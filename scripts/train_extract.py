@@ -2,11 +2,15 @@
 Train the judges of `indexer.extract` and write its weights.json.
 
     python scripts/train_extract.py --data SET [--half 0|1] --out indexer/extract/weights.json
+    python scripts/train_extract.py --data SET --cross-validate --out PREDICTIONS.jsonl
 
 SET holds `items.jsonl` (`id, url, gold`) and `html/ID.html.gz`: pages with the text that
 annotators took for their content. Needs `catboost` and `rapidfuzz` beside the project.
 Pages of one domain are always on the same side of a split; `--half` trains on one half of
-the domains, so that the other can be scored unseen.
+the domains, so that the other can be scored unseen. `--cross-validate` instead writes what
+the whole of `indexer.extract` gives for each page with judges that have not seen its domain:
+JSON lines of `id, text` for the set's scorer. Compare them with its own weights' figures: the
+difference is what the weights know by heart.
 """
 
 from __future__ import annotations
@@ -19,17 +23,20 @@ import math
 import re
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import msgspec
 import numpy as np
 from catboost import CatBoostClassifier, CatBoostRegressor, Pool
 from rapidfuzz.distance import LCSseq
 from selectolax.lexbor import LexborHTMLParser
 
-from indexer.extract import classify, features, mend, structured
+from indexer.extract import classify, features, mend, model, structured
 from indexer.extract.page import PageFacts
 from indexer.extract.reader import encode
+from indexer.extract.reader import read as read_page
 from indexer.extract.walk import Walk
 
 TOKEN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
@@ -46,7 +53,7 @@ BLOCKS = {
     "rsm": 0.25,
     "border_count": 48,
 }
-BAR = {"iterations": 150, "depth": 4, "learning_rate": 0.05, "l2_leaf_reg": 10, "rsm": 0.5}
+BAR = {"iterations": 150, "depth": 4, "learning_rate": 0.05, "l2_leaf_reg": 50, "rsm": 0.5}
 COMMON = {
     "bootstrap_type": "Bernoulli",
     "subsample": 0.7,
@@ -186,12 +193,16 @@ def probabilities(model: CatBoostClassifier, page: Example, matrix: np.ndarray) 
     return mend.level(page.groups, model.predict_proba(matrix)[:, 1], page.words)
 
 
-def train_bars(
-    pages: list[Example], spreads: list[np.ndarray], scores: np.ndarray, threads: int
-) -> CatBoostRegressor:
+def train_bars(spreads: list[np.ndarray], scores: np.ndarray, threads: int) -> CatBoostRegressor:
     model = CatBoostRegressor(loss_function="MultiRMSE", thread_count=threads, **COMMON, **BAR)
-    model.fit(np.vstack(spreads), scores - scores.mean(axis=1, keepdims=True))
+    model.fit(np.vstack(spreads), smooth(scores - scores.mean(axis=1, keepdims=True)))
     return model
+
+
+def smooth(gains: np.ndarray) -> np.ndarray:
+    """Each bar's gain with half that of its neighbours: one page's best bar is mostly chance."""
+    padded = np.pad(gains, ((0, 0), (1, 1)), mode="edge")
+    return (padded[:, :-2] + 2 * padded[:, 1:-1] + padded[:, 2:]) / 4
 
 
 def exported(
@@ -229,6 +240,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--half", type=int, choices=(0, 1))
+    parser.add_argument("--cross-validate", action="store_true")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--depth", type=int, default=BLOCKS["depth"])
     parser.add_argument("--iterations", type=int, default=BLOCKS["iterations"])
@@ -237,9 +249,28 @@ def main() -> None:
     BLOCKS.update(depth=a.depth, iterations=a.iterations)
     pages = read(a.data, a.half)
     print(f"{len(pages)} pages walked", flush=True)
-    out = train(pages, a.threads, a.out.with_suffix(".tmp"))
-    a.out.write_text(json.dumps(out, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    scratch = a.out.with_suffix(".tmp")
+    if a.cross_validate:
+        folds = folds_of(pages)
+        with a.out.open("w", encoding="utf-8") as out:
+            for fold, weights in enumerate(held_out(pages, a.threads, scratch)):
+                judges = model.Judges(msgspec.convert(weights, model.Weights))
+                model.load = lambda judges=judges: judges
+                for k in np.flatnonzero(folds == fold):
+                    item = pages[k].item
+                    text = read_page(opened(a.data, item), url=item["url"] or "").text
+                    out.write(json.dumps({"id": item["id"], "text": text}, ensure_ascii=False) + "\n")
+    else:
+        weights = train(pages, a.threads, scratch)
+        a.out.write_text(
+            json.dumps(weights, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8"
+        )
     print(f"{a.out}: {a.out.stat().st_size} bytes")
+
+
+def opened(data: Path, item: dict) -> str:
+    with gzip.open(data / "html" / f"{item['id']}.html.gz", "rt", encoding="utf-8", errors="replace") as f:
+        return f.read()
 
 
 def read(data: Path, half: int | None) -> list[Example]:
@@ -248,44 +279,74 @@ def read(data: Path, half: int | None) -> list[Example]:
     with (data / "items.jsonl").open(encoding="utf-8") as lines:
         for item in map(json.loads, lines):
             if item["gold"]:
-                with gzip.open(
-                    data / "html" / f"{item['id']}.html.gz", "rt", encoding="utf-8", errors="replace"
-                ) as f:
-                    page = Example(item, f.read())
+                page = Example(item, opened(data, item))
                 if page.blocks and (half is None or page.fold("half", 2) == half):
                     page.counts = counts_by_name(page)
                     pages.append(page)
     return pages
 
 
+def folds_of(pages: list[Example]) -> np.ndarray:
+    return np.array([p.fold("fold", FOLDS) for p in pages])
+
+
+class Prepared:
+    """What the last step needs: each page described and judged by models that have not seen its fold."""
+
+    def __init__(self, pages: list[Example], threads: int) -> None:
+        began = time.monotonic()
+        self.pages = pages
+        self.folds = folds_of(pages)
+        self.hints = []
+        self.models = []
+        self.matrices: list[np.ndarray] = [np.zeros(0)] * len(pages)
+        for fold in range(FOLDS):  # a page's hints must not come from its own labels
+            hints = learn_hints([p for p, f in zip(pages, self.folds, strict=True) if f != fold])
+            self.hints.append(hints)
+            for k in np.flatnonzero(self.folds == fold):
+                self.matrices[k] = features.describe(pages[k].blocks, pages[k].frames, pages[k].facts, hints)
+        print(f"described, {time.monotonic() - began:.0f} s", flush=True)
+        self.spreads: list[np.ndarray] = [np.zeros(0)] * len(pages)
+        self.scores = np.zeros((len(pages), len(classify.BARS)))
+        for fold in range(FOLDS):  # the bar is learnt on pages that the first judge has not seen
+            others = np.flatnonzero(self.folds != fold)
+            judge = train_blocks([pages[k] for k in others], [self.matrices[k] for k in others], threads)
+            self.models.append(judge)
+            for k in np.flatnonzero(self.folds == fold):
+                self.rate(k, probabilities(judge, pages[k], self.matrices[k]))
+            print(f"fold {fold}, {time.monotonic() - began:.0f} s", flush=True)
+        print("F1 by bar", dict(zip(classify.BARS, self.scores.mean(axis=0).round(4).tolist(), strict=True)))
+
+    def rate(self, k: int, found: np.ndarray) -> None:
+        """The F1 of page *k* at each bar."""
+        page = self.pages[k]
+        self.spreads[k] = classify.describe_spread(self.matrices[k], found, page.words)
+        strict = page.facts.declares_article()
+        for column, bar in enumerate(classify.BARS):
+            self.scores[k, column] = page.score(mend.complete(page.groups, found, bar, strict=strict))
+
+    def bars(self, rows: np.ndarray, threads: int) -> CatBoostRegressor:
+        return train_bars([self.spreads[k] for k in rows], self.scores[rows], threads)
+
+
+def held_out(pages: list[Example], threads: int, scratch: Path) -> Iterator[dict]:
+    """For each fold the weights learnt on the others."""
+    ready = Prepared(pages, threads)
+    for fold in range(FOLDS):
+        bars = ready.bars(np.flatnonzero(ready.folds != fold), threads)
+        yield content(ready.hints[fold], ready.models[fold], bars, scratch)
+
+
 def train(pages: list[Example], threads: int, scratch: Path) -> dict:
     """The content of weights.json."""
-    began = time.monotonic()
-    folds = np.array([p.fold("fold", FOLDS) for p in pages])
-    matrices: list[np.ndarray] = [np.zeros(0)] * len(pages)
-    for fold in range(FOLDS):  # a page's hints must not come from its own labels
-        hints = learn_hints([p for p, f in zip(pages, folds, strict=True) if f != fold])
-        for k in np.flatnonzero(folds == fold):
-            matrices[k] = features.describe(pages[k].blocks, pages[k].frames, pages[k].facts, hints)
-    print(f"described, {time.monotonic() - began:.0f} s", flush=True)
-    spreads: list[np.ndarray] = [np.zeros(0)] * len(pages)
-    scores = np.zeros((len(pages), len(classify.BARS)))
-    for fold in range(FOLDS):  # the bar is learnt on pages that the first judge has not seen
-        others = np.flatnonzero(folds != fold)
-        model = train_blocks([pages[k] for k in others], [matrices[k] for k in others], threads)
-        for k in np.flatnonzero(folds == fold):
-            found = probabilities(model, pages[k], matrices[k])
-            spreads[k] = classify.describe_spread(matrices[k], found, pages[k].words)
-            strict = pages[k].facts.declares_article()
-            for column, bar in enumerate(classify.BARS):
-                keep = mend.complete(pages[k].blocks, pages[k].groups, found, bar, strict=strict)
-                scores[k, column] = pages[k].score(keep)
-        print(f"fold {fold}, {time.monotonic() - began:.0f} s", flush=True)
-    print("F1 by bar", dict(zip(classify.BARS, scores.mean(axis=0).round(4).tolist(), strict=True)))
-    blocks = train_blocks(pages, matrices, threads)
-    bars = train_bars(pages, spreads, scores, threads)
+    ready = Prepared(pages, threads)
+    blocks = train_blocks(pages, ready.matrices, threads)
+    return content(learn_hints(pages), blocks, ready.bars(np.arange(len(pages)), threads), scratch)
+
+
+def content(hints: dict, blocks: CatBoostClassifier, bars: CatBoostRegressor, scratch: Path) -> dict:
     return {
-        "hints": learn_hints(pages),
+        "hints": hints,
         "blocks": exported(blocks, features.NAMES, BLOCKS["depth"], scratch),
         "bars": exported(bars, classify.BAR_NAMES, BAR["depth"], scratch),
     }

@@ -59,7 +59,7 @@ def judge(blocks: list[Block], frames: list[Frame], facts: PageFacts, *, favor_r
     bar = BARS[int(np.argmax(judges.bars.scores(spread[None, :])[0]))]
     if not favor_recall:
         bar = min(bar * _STRICTER, 0.85)
-    keep = mend.complete(blocks, groups, probabilities, bar, strict=facts.declares_article())
+    keep = mend.complete(groups, probabilities, bar, strict=facts.declares_article())
     if not keep.any():
         keep = best_set(probabilities, words)
     return Verdict(probabilities, keep, bar)

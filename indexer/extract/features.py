@@ -33,6 +33,7 @@ _DIGITS = {c: None for c in range(0x20, 0x3000) if not chr(c).isdigit()}
 _TITLE = 8  # words of a line that titles what follows
 _SHORT = 40  # words; what furniture says is shorter
 LONG = 20  # words; a paragraph
+_MAX_NAMES = 600  # characters; more are the utility classes of a style sheet
 MANY_LINKS = 0.4  # share of words in links; more is navigation
 _LEVELS = 5  # ancestors looked at, each wider than the one before
 
@@ -362,15 +363,26 @@ def _widen(frames: list[Frame], parent: list[int], hints: dict[str, float]) -> t
     }  # fmt: skip
 
 
+_NAME_PART = re.compile(r"[#@]?[A-Za-z0-9]+")
 _NAME = re.compile(r"[#@]?[A-Za-z][a-z]+|[A-Z]{2,}")
+_HASH = re.compile(
+    r"\d[A-Za-z]|^[#@]?(?:[a-f0-9]{3,}|[A-Za-z]{1,2})$"
+)  # of a build or of a record: says nothing
 
 
 def name_tokens(names: str) -> set[str]:
     """The words that class, id and role names are made of: `siteNav_top` → site, nav, top."""
-    return {t.lower() for t in _NAME.findall(names)} if len(names) < 600 else set()
+    if len(names) >= _MAX_NAMES:
+        return set()
+    parts = (part for part in _NAME_PART.findall(names) if _HASH.search(part) is None)
+    return {t.lower() for part in parts for t in _NAME.findall(part) if len(t) > 2}
 
 
 def _hint(names: str, hints: dict[str, float]) -> float:
     """How strongly names speak for content (> 0) or furniture (< 0): the two strongest words."""
-    values = sorted((hints[t] for t in name_tokens(names) if t in hints), key=abs, reverse=True)
+    values = sorted((hints[t] for t in name_tokens(names) if t in hints), key=_strength, reverse=True)
     return sum(values[:2])
+
+
+def _strength(hint: float) -> tuple[float, float]:
+    return abs(hint), hint  # of two as strong always the same: sets have no order

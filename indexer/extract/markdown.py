@@ -13,6 +13,8 @@ _LETTER = re.compile(r"[^\W\d_]")
 _ROW_BLOCKS = 4
 _ROW_WORDS = 24
 _REPEATED = 4  # words; a block of so many said twice is a second rendering of the same
+_CUT_OFF = re.compile(r"\s*(?:\.\.\.|…)$")
+_START = 24  # characters that a shortened text and its whole must share, at least
 _DEFINITION = 40  # words; a longer definition gets its own lines
 
 
@@ -22,13 +24,28 @@ def render(blocks: Sequence[Block]) -> str:
 
 
 def _without_copies(blocks: Sequence[Block]) -> Iterator[Block]:
+    """*blocks* without second renderings of the same: copies, and beginnings cut off with an ellipsis."""
     seen: set[str] = set()
+    starts: dict[str, list[str]] = {}
     for block in blocks:
-        if block.words >= _REPEATED and block.kind not in ("row", "pre", "dt", "dd"):
-            if block.text in seen:
+        if _may_be_copy(block) and not _CUT_OFF.search(block.text):
+            starts.setdefault(block.text[:_START], []).append(block.text)
+    for block in blocks:
+        if _may_be_copy(block):
+            text = block.text
+            if text in seen:
                 continue
-            seen.add(block.text)
+            seen.add(text)
+            if _CUT_OFF.search(text):
+                stem = _CUT_OFF.sub("", text)
+                whole = starts.get(stem[:_START], ()) if len(stem) >= _START else ()
+                if any(one.startswith(stem) and len(one) > len(stem) for one in whole):
+                    continue
         yield block
+
+
+def _may_be_copy(block: Block) -> bool:
+    return block.words >= _REPEATED and block.kind not in ("row", "pre", "dt", "dd")
 
 
 class _Writer:

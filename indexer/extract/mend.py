@@ -48,14 +48,48 @@ _FURNITURE_NAMES = re.compile(
     r"|modal|login|search",
     re.IGNORECASE,
 )
+_CRUMBS = re.compile(r"bread-?_?crumb|(?:^|[\s_-])crumbs?(?:$|[\s_-])", re.IGNORECASE)
+_CRUMBS_BLOCKS, _CRUMBS_WORDS = 12, 60  # a longer element is a page that has breadcrumbs
+_STEPS = frozenset((  # what leads from one page of a manual to the next
+    "previous", "prev", "next", "up", "top", "home", "back", "contents", "content", "table", "of", "index", "toc", "first",
+    "last", "page", "chapter", "section", "to", "предыдущая", "предыдущий", "следующая", "следующий", "назад", "вперед",
+    "вперёд", "далее", "наверх", "содержание", "оглавление",
+))  # fmt: skip
+_MAX_STEPS = 12  # words
 _FEW_LINKS = 0.3
 _SHORT = 40  # words; what furniture says is shorter
 
 
 class Groups:
-    """Numbers of the groups that each block is in; 0 for none."""
+    """
+    Numbers of the groups that each block is in, 0 for none; and what it is whatever its probability.
+
+    `silent`: neither stands in furniture nor says what furniture says; `plain`: silent and
+    not made of links; `own`: plain, and no class name around speaks of furniture; `told`:
+    names a price, phone or e-mail address; `never`: a step of the breadcrumbs, or to the
+    next page.
+    """
 
     def __init__(self, blocks: list[Block]) -> None:
+        self.sizes = np.array([b.words for b in blocks], dtype=np.float64) + 0.5
+        self.silent = np.array(
+            [not _is_furniture(b.frame.inside) and not _says_furniture(b) for b in blocks], dtype=np.bool_
+        )
+        self.plain = self.silent & np.array(
+            [b.linked <= _FEW_LINKS * b.words for b in blocks], dtype=np.bool_
+        )
+        self.told = np.array(
+            [features.has_money(b.text) or features.has_reach(b.text) for b in blocks], dtype=np.bool_
+        )
+        known: dict[int, bool] = {}
+        self.own = self.plain & np.array(
+            [not _is_named_furniture(b.frame, known) for b in blocks], dtype=np.bool_
+        )
+        sums = np.concatenate([[0.0], np.cumsum(self.sizes)])
+        crumbs: dict[int, bool] = {}
+        self.never = np.array(
+            [_is_step(b) or _in_crumbs(b.frame, sums, crumbs) for b in blocks], dtype=np.bool_
+        )
         self.wholes, self.items, self.roles, self.grids = (
             np.zeros(len(blocks), dtype=np.intp) for _ in range(4)
         )
@@ -125,29 +159,23 @@ def _drawn(values: Probabilities, group: Any, sizes: Any, share: float) -> Proba
     return np.where(group > 0, (1 - share) * values + share * means[group], values)
 
 
-def complete(
-    blocks: list[Block], groups: Groups, probabilities: Probabilities, bar: float, *, strict: bool
-) -> Mask:
+def complete(groups: Groups, probabilities: Probabilities, bar: float, *, strict: bool) -> Mask:
     """The blocks over the *bar*, and what they pull along. *strict*: an article, whose surroundings are not its own."""
-    sizes = np.array([b.words for b in blocks], dtype=np.float64) + 0.5
+    sizes, silent, plain = groups.sizes, groups.silent, groups.plain
     keep: Mask = probabilities > bar
     if groups.grids.any():
         kept = np.bincount(groups.grids, keep * sizes) >= _CARD_KEPT * np.bincount(groups.grids, sizes)
         kept[0] = False
         keep |= kept[groups.grids] & (probabilities > bar * _CARD_BAR)
-    silent = np.array([not _is_furniture(b.frame.inside) and not _says_furniture(b) for b in blocks])
-    plain = silent & np.array([b.linked <= _FEW_LINKS * b.words for b in blocks])
     keep |= plain & _between(keep, _GAP) & (probabilities > bar * _GAP_BAR)
     if not strict:
-        told = np.array([features.has_money(b.text) or features.has_reach(b.text) for b in blocks])
         keep |= silent & _between(keep, _LINKED_GAP) & (probabilities > bar * _LINKED_BAR)
-        keep |= told & silent & _between(keep, _FACT_GAP) & (probabilities > bar * _FACT_BAR)
+        keep |= groups.told & silent & _between(keep, _FACT_GAP) & (probabilities > bar * _FACT_BAR)
         if sizes[plain & keep].sum() >= _CLEAN_KEPT * sizes[plain].sum():
             keep |= plain & (probabilities > bar * _CLEAN_BAR)
-        own = plain & np.array([not _is_named_furniture(b.frame) for b in blocks])
-        if sizes[own].sum() < _SMALL:
-            keep |= own
-    return keep
+        if sizes[groups.own].sum() < _SMALL:
+            keep |= groups.own
+    return keep & ~groups.never
 
 
 def _between(keep: Mask, reach: int) -> Mask:
@@ -164,14 +192,42 @@ def _is_furniture(inside: int) -> bool:
     return bool(inside & _ALWAYS_FURNITURE) or bool(inside & _OUTER_FURNITURE and not inside & _OWN)
 
 
-def _is_named_furniture(frame: Frame) -> bool:
-    """Whether class names around a block speak of menus, banners and the like."""
+def _is_named_furniture(frame: Frame, known: dict[int, bool]) -> bool:
+    """Whether class names around a block speak of menus, banners and the like; *known*: of frames already asked."""
+    chain: list[Frame] = []
     up: Frame | None = frame
-    while up is not None:
-        if _FURNITURE_NAMES.search(up.names):
+    while up is not None and id(up) not in known:
+        chain.append(up)
+        up = up.parent
+    said = up is not None and known[id(up)]
+    for one in reversed(chain):
+        said = known[id(one)] = said or _FURNITURE_NAMES.search(one.names) is not None
+    return said
+
+
+def _in_crumbs(frame: Frame, sums: Any, known: dict[int, bool]) -> bool:
+    """Whether a small element around is named after breadcrumbs; `sums[k]`: size of the first k blocks."""
+    up: Frame | None = frame
+    while (
+        up is not None
+        and up.last - up.first <= _CRUMBS_BLOCKS
+        and sums[up.last] - sums[up.first] <= _CRUMBS_WORDS
+    ):
+        said = known.get(id(up))
+        if said is None:
+            said = known[id(up)] = _CRUMBS.search(up.names) is not None
+        if said:
             return True
         up = up.parent
     return False
+
+
+def _is_step(block: Block) -> bool:
+    """Whether a line consists of links to the pages before, after and above."""
+    if block.words > _MAX_STEPS or 2 * block.linked < block.words or block.kind in ("row", "pre", "h"):
+        return False
+    tokens = phrases.tokens_of(block.text)
+    return bool(tokens) and _STEPS.issuperset(tokens)
 
 
 def _says_furniture(block: Block) -> bool:

@@ -29,7 +29,9 @@ _COVERED, _SHARE, _LEAST = (
     0.15,
     20,
 )  # share of sure words, of kept words, words it must find: else it failed
-_TEASERS = 10  # <article> elements; the page is a list of them
+_TEASERS = 10  # <article> elements; the page is a list of them,
+_MAIN = 4  # unless one is so many times longer than the next
+_LINKED = 0.5  # share of words in links; without such an article the page is a list
 _MAX_DEPTH = 200  # libxml2 and trafilatura recurse
 _MAX_SIZE = 3_000_000  # characters
 _SHINGLE = 3
@@ -44,10 +46,24 @@ def is_doubtful(blocks: list[Block], probabilities: Any, keep: Any, facts: PageF
         or max(b.frame.depth for b in blocks) > _MAX_DEPTH
     ):
         return False
-    if len({id(f) for f in map(_article_of, blocks) if f is not None}) >= _TEASERS:
-        return False
     words = np.array([b.words for b in blocks], dtype=np.float64)
-    return bool(words[keep & (probabilities < _SURE)].sum() > _DOUBT * max(words[keep].sum(), 1.0))
+    return not _is_list(blocks, keep, words) and bool(
+        words[keep & (probabilities < _SURE)].sum() > _DOUBT * max(words[keep].sum(), 1.0)
+    )
+
+
+def _is_list(blocks: list[Block], keep: Any, words: Any) -> bool:
+    """Whether what is kept is a list of articles, whatever the page declares."""
+    sizes: dict[int, float] = {}
+    for block, kept, size in zip(blocks, keep, words, strict=True):
+        frame = _article_of(block) if kept else None
+        if frame is not None:
+            sizes[id(frame)] = sizes.get(id(frame), 0.0) + size
+    longest = sorted(sizes.values(), reverse=True)[:2]
+    if longest and longest[0] >= _MAIN * sum(longest[1:]):
+        return False
+    linked = sum(min(b.linked, b.words) for b, kept in zip(blocks, keep, strict=True) if kept)
+    return len(sizes) >= _TEASERS or bool(linked > _LINKED * words[keep].sum())
 
 
 def _article_of(block: Block) -> Frame | None:
