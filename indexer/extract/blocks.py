@@ -51,10 +51,23 @@ class Block:
     `words`, `linked`: all words, and those in links. `links`: how many links. `level`: of a
     heading 1-6; of a list item its nesting from 1; of a table row 1 if it is a header.
     `number`: of an ordered item; of a row its columns. `cells`: a row's texts. `inner`:
-    class names of elements within the line.
+    class names of elements within the line. `says`: `phrases.kinds_of` a short text, -1 until
+    somebody asks.
     """
 
-    __slots__ = ("cells", "frame", "inner", "kind", "level", "linked", "links", "number", "text", "words")
+    __slots__ = (
+        "cells",
+        "frame",
+        "inner",
+        "kind",
+        "level",
+        "linked",
+        "links",
+        "number",
+        "says",
+        "text",
+        "words",
+    )
 
     def __init__(self, kind: str, text: str, frame: Frame) -> None:
         self.kind = kind
@@ -67,3 +80,4 @@ class Block:
         self.number = 0
         self.cells: list[str] = []
         self.inner = ""
+        self.says = -1

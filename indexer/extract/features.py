@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,6 +89,8 @@ def _parts(
     texts = [b.text if len(b.text) < 400 else b.text[:400] for b in blocks]
     tokens = [phrases.tokens_of(t) if b.words <= _SHORT else [] for b, t in zip(blocks, texts, strict=True)]
     says = [phrases.kinds_of(t) for t in tokens]
+    for block, bits in zip(blocks, says, strict=True):
+        block.says = bits
     yield _own(blocks, texts, tokens, words, linked, facts)
     yield _flags([KINDS.index(b.kind) for b in blocks], len(KINDS))
     yield _bits(says, len(phrases.NAMES))
@@ -372,10 +375,16 @@ _HASH = re.compile(
 
 def name_tokens(names: str) -> set[str]:
     """The words that class, id and role names are made of: `siteNav_top` → site, nav, top."""
-    if len(names) >= _MAX_NAMES:
-        return set()
-    parts = (part for part in _NAME_PART.findall(names) if _HASH.search(part) is None)
-    return {t.lower() for part in parts for t in _NAME.findall(part) if len(t) > 2}
+    out: set[str] = set()
+    if len(names) < _MAX_NAMES:
+        out.update(*map(_tokens_of_name, names.split()))
+    return out
+
+
+@lru_cache(maxsize=1 << 15)  # the same few names stand on all pages of a site
+def _tokens_of_name(name: str) -> tuple[str, ...]:
+    parts = (part for part in _NAME_PART.findall(name) if _HASH.search(part) is None)
+    return tuple(t.lower() for part in parts for t in _NAME.findall(part) if len(t) > 2)
 
 
 def _hint(names: str, hints: dict[str, float]) -> float:

@@ -65,9 +65,7 @@ class Groups:
     Numbers of the groups that each block is in, 0 for none; and what it is whatever its probability.
 
     `silent`: neither stands in furniture nor says what furniture says; `plain`: silent and
-    not made of links; `own`: plain, and no class name around speaks of furniture; `told`:
-    names a price, phone or e-mail address; `never`: a step of the breadcrumbs, or to the
-    next page.
+    not made of links; `never`: a step of the breadcrumbs, or to the next page.
     """
 
     def __init__(self, blocks: list[Block]) -> None:
@@ -78,13 +76,9 @@ class Groups:
         self.plain = self.silent & np.array(
             [b.linked <= _FEW_LINKS * b.words for b in blocks], dtype=np.bool_
         )
-        self.told = np.array(
-            [features.has_money(b.text) or features.has_reach(b.text) for b in blocks], dtype=np.bool_
-        )
-        known: dict[int, bool] = {}
-        self.own = self.plain & np.array(
-            [not _is_named_furniture(b.frame, known) for b in blocks], dtype=np.bool_
-        )
+        self._blocks = blocks
+        self._told: dict[int, bool] = {}
+        self._own: Mask | None = None
         sums = np.concatenate([[0.0], np.cumsum(self.sizes)])
         crumbs: dict[int, bool] = {}
         self.never = np.array(
@@ -105,6 +99,33 @@ class Groups:
             ):
                 if key is not None:
                     column[k] = seen.setdefault(key, len(seen) + 1)
+
+    def own(self) -> Mask:
+        """All that a short page has to say: plain, and no class name around speaks of furniture. Of a longer page, none."""
+        if self._own is None:
+            mask = np.zeros(len(self._blocks), dtype=np.bool_)
+            known: dict[int, bool] = {}
+            size = 0.0
+            for k in np.flatnonzero(self.plain):
+                if not _is_named_furniture(self._blocks[k].frame, known):
+                    mask[k] = True
+                    size += self.sizes[k]
+                    if size >= _SMALL:
+                        mask[:] = False
+                        break
+            self._own = mask
+        return self._own
+
+    def telling(self, among: Mask) -> Mask:
+        """Those *among* the blocks that name a price, phone or e-mail address."""
+        mask = np.zeros(len(self._blocks), dtype=np.bool_)
+        for k in np.flatnonzero(among).tolist():
+            told = self._told.get(k)
+            if told is None:
+                text = self._blocks[k].text
+                told = self._told[k] = features.has_money(text) or features.has_reach(text)
+            mask[k] = told
+        return mask
 
 
 def _whole(block: Block) -> Hashable:
@@ -170,11 +191,11 @@ def complete(groups: Groups, probabilities: Probabilities, bar: float, *, strict
     keep |= plain & _between(keep, _GAP) & (probabilities > bar * _GAP_BAR)
     if not strict:
         keep |= silent & _between(keep, _LINKED_GAP) & (probabilities > bar * _LINKED_BAR)
-        keep |= groups.told & silent & _between(keep, _FACT_GAP) & (probabilities > bar * _FACT_BAR)
+        facts = silent & ~keep & _between(keep, _FACT_GAP) & (probabilities > bar * _FACT_BAR)
+        keep |= groups.telling(facts)
         if sizes[plain & keep].sum() >= _CLEAN_KEPT * sizes[plain].sum():
             keep |= plain & (probabilities > bar * _CLEAN_BAR)
-        if sizes[groups.own].sum() < _SMALL:
-            keep |= groups.own
+        keep |= groups.own()
     return keep & ~groups.never
 
 
@@ -231,6 +252,8 @@ def _is_step(block: Block) -> bool:
 
 
 def _says_furniture(block: Block) -> bool:
-    return block.words <= _SHORT and bool(
-        phrases.kinds_of(phrases.tokens_of(block.text)) & _FURNITURE_PHRASES
-    )
+    if block.words > _SHORT:
+        return False
+    if block.says < 0:
+        block.says = phrases.kinds_of(phrases.tokens_of(block.text))
+    return bool(block.says & _FURNITURE_PHRASES)
