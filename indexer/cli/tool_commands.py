@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +13,8 @@ from indexer.errors import Misconfigured
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_SHOWN = 90  # characters of a block
+
 In = Annotated[str, typer.Option("--in", help="JSON Lines to read; - for stdin.")]
 Out = Annotated[str, typer.Option("--out", help="JSON Lines to write; - for stdout.")]
 
@@ -21,7 +22,7 @@ Out = Annotated[str, typer.Option("--out", help="JSON Lines to write; - for stdo
 def add(app: typer.Typer) -> None:
     """Register the commands."""
     command(app, "extract", guard=GUARD)(extract)
-    command(app, "chunk")(chunk)
+    command(app, "chunk", guard=GUARD)(chunk)
 
 
 def extract(
@@ -33,6 +34,9 @@ def extract(
     ] = None,
     source: In = "",
     out: Out = "-",
+    why: Annotated[
+        bool, typer.Option("--why", help="Tell of each block whether it was kept and by which rule.")
+    ] = False,
     guard: dict[str, Any],
 ) -> None:
     """Show a page as the indexer reads it: {id, url, html} → {id, title, text, …}."""
@@ -42,27 +46,42 @@ def extract(
     settings = session.settings({"crawl": {"allow_private": tuple(allowed) if allowed else None}})
     if bool(what) == bool(source):
         raise Misconfigured("name files or a URL, or JSON Lines with --in FILE")
-    records = alone.extract_lines(settings, source) if source else alone.extract_named(settings, what or [])
+    _only_named(why, source)
+    named = alone.extract_named(settings, what or [], why=why)
+    records = alone.extract_lines(settings, source) if source else named
     _write(session, records, out, as_text=not source)
 
 
 def chunk(
     session: Session,
     *,
-    files: Annotated[list[Path] | None, typer.Argument(help="Markdown or text files.")] = None,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE…|URL]", help="Markdown or text files; or pages (HTML, PDF, DOCX), or one URL."
+        ),
+    ] = None,
     source: In = "",
     out: Out = "-",
     llm_chunk: Annotated[
         bool, typer.Option("--llm-chunk/--no-llm-chunk", help="Ask the chat model, if one is configured.")
     ] = True,
+    why: Annotated[
+        bool, typer.Option("--why", help="Tell of each chunk why it begins there, and its size.")
+    ] = False,
+    guard: dict[str, Any],
 ) -> None:
     """Show where a text is cut: {id, text} → {id, chunks: [{topic, text, start, end, context?}]}."""
     from indexer.pipeline import alone
 
-    wiring = session.wiring(flags={"chunk": {"llm": None if llm_chunk else False}})
-    if bool(files) == bool(source):
-        raise Misconfigured("name text files, or JSON Lines with --in FILE")
-    records = alone.chunk_lines(wiring, source) if source else alone.chunk_files(wiring, files or [])
+    allowed = tuple(guard["allow_private"]) if guard["allow_private"] else None
+    wiring = session.wiring(
+        flags={"chunk": {"llm": None if llm_chunk else False}, "crawl": {"allow_private": allowed}}
+    )
+    if bool(what) == bool(source):
+        raise Misconfigured("name text files or pages, or JSON Lines with --in FILE")
+    named = alone.chunk_named(wiring, what or [], why=why)
+    records = alone.chunk_lines(wiring, source, why=why) if source else named
     _write(session, records, out, as_text=not source)
 
 
@@ -79,6 +98,32 @@ def _write(session: Session, records: Iterator[dict[str, Any]], out: str, *, as_
                 file.write(msgspec.json.encode(record) + b"\n")
 
 
+def _why(chunk: dict[str, Any]) -> str:
+    if "why" not in chunk:
+        return ""
+    return f"   {chunk['characters']} characters, {chunk['tokens']} tokens; {chunk['why']}\n"
+
+
+def _account_text(record: dict[str, Any]) -> str:
+    """Kept blocks with +, others with -: probability against bar, rule, and what it says."""
+    lines = [f"{record['id']}: {record['title']} ({record['extractor']})"]
+    if not record["account"]:
+        lines.append("no HTML: all of it is kept")
+    for line in record["account"]:
+        sign = "+" if line["kept"] else "-"
+        odds = "" if line["probability"] is None else f"{line['probability']:.2f} / {line['bar']:.2f}"
+        around = f" (in {', '.join(line['inside'])})" if line["inside"] else ""
+        text = " ".join(line["text"].split())
+        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        lines.append(f"{sign} {odds:<11}  {line['rule'] + around:<52}  {line['kind']:<7}  {shown}")
+    return "\n".join(lines)
+
+
+def _only_named(why: bool, source: str) -> None:
+    if why and source:
+        raise Misconfigured("--why tells of files or a URL, not of --in; name the page")
+
+
 def _place(chunk: dict[str, Any]) -> str:
     names = [f"{name} {chunk[name]}" for name in ("article", "point") if chunk.get(name)]
     return "  " + ", ".join(names) if names else ""
@@ -88,11 +133,14 @@ def _text(record: dict[str, Any]) -> str:
     if "chunks" in record:
         parts = [
             f"── {number}. {chunk['topic']}  [{chunk['start']}:{chunk['end']}]{_place(chunk)}\n"
+            + _why(chunk)
             + (f"({chunk['context']})\n" if chunk.get("context") else "")
             + chunk["text"]
             for number, chunk in enumerate(record["chunks"], 1)
         ]
         return "\n\n".join([f"{record['id']}: {len(record['chunks'])} chunks", *parts])
+    if "account" in record:
+        return _account_text(record)
     shown = ("id", "url", "title", "language", "description", "published", "modified", "extractor")
     heads = [f"{key}: {record[key]}" for key in shown if record.get(key)]
     return "\n".join([*heads, "", record["text"]])

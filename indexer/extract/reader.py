@@ -7,6 +7,7 @@ facts and what is hidden beside it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
 from indexer.extract import classify, hidden, markdown, metadata, orders, second, site, structured
+from indexer.extract.account import Decided
 from indexer.extract.blocks import Block
 from indexer.extract.page import PageFacts
 from indexer.extract.text import smuggled
@@ -35,8 +37,10 @@ class _Parsed(Struct, frozen=True):
     alternates: dict[str, str]
 
 
-def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
-    """Extract *html*, found at *url*. Never raises for what stands in the document."""
+def read(
+    html: str, *, url: str, favor_recall: bool = True, watch: Callable[[Decided], None] | None = None
+) -> Extracted:
+    """Extract *html*, found at *url*. Never raises for what stands in the document. *watch* is told why."""
     raw = encode(html)
     parsed = _parse(raw, url)
     facts, walk = parsed.facts, parsed.walk
@@ -56,6 +60,19 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
     if told.page:
         text = "\n\n".join(filter(None, [text, *told.page]))
     lines = site.facts(left, walk.contacts, text)
+    unseen = _hidden([*ordered, *walk.unseen], raw)
+    if watch is not None:
+        watch(
+            Decided(
+                blocks=walk.blocks,
+                verdict=verdict,
+                keep=keep,
+                ordered=ordered,
+                hidden=unseen,
+                data=told.page,
+                site=[*lines, *told.site],
+            )
+        )
     published, modified = metadata.dates(facts, parsed.found)
     return Extracted(
         title=parsed.title,
@@ -68,7 +85,7 @@ def read(html: str, *, url: str, favor_recall: bool = True) -> Extracted:
         extractor=judge,
         alternates=parsed.alternates,
         site="\n".join(dict.fromkeys([*lines, *told.site])),
-        hidden=_hidden([*ordered, *walk.unseen], raw),
+        hidden=unseen,
         notes=(*_notes(kept), *([f"only its first {MAX_BLOCKS:,} lines were read"] if walk.cut else ())),
     )
 

@@ -18,7 +18,7 @@ from msgspec import Struct, to_builtins
 
 from indexer import ids
 from indexer.artifacts import Chunk, ChunkedPage, Page
-from indexer.chunk import answer, prompt
+from indexer.chunk import account, answer, prompt
 from indexer.chunk.anchors import locate
 from indexer.chunk.legal import cover
 from indexer.chunk.packing import Sizes, by_sections
@@ -46,11 +46,12 @@ _TOO_LONG = re.compile(
 
 
 class Cut(Struct, frozen=True, kw_only=True):
-    """A text's chunks and how they came about."""
+    """A text's chunks and how they came about. `reasons`, if asked for: why each begins where it does."""
 
     mode: str
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 def signature_of(page: Page, *, settings: Chunking, chat_model: str) -> str:
@@ -80,31 +81,42 @@ def chunk(page: Page, *, settings: Chunking, chat: Chat | None) -> ChunkedPage:
     )
 
 
-def chunk_record(record: Mapping[str, Any], *, settings: Chunking, chat: Chat | None) -> dict[str, Any]:
+def chunk_record(
+    record: Mapping[str, Any], *, settings: Chunking, chat: Chat | None, why: bool = False
+) -> dict[str, Any]:
     """
     `{id, text, title?, language?}` → `{id, chunks: [{topic, text, start, end, context?}]}`.
 
     A chunk of legal text has `article`, `point`, `points` and `parent` besides, as far as it
-    has them. `mode` and `notes` are added. Raises `Permanent` if `text` is no string.
+    has them; with `why` also a `why`. `mode` and `notes` are added. Raises `Permanent` if
+    `text` is no string.
     """
     text = record.get("text")
     if not isinstance(text, str):
         raise Permanent('a record to chunk needs "text", a string of markdown')
     title, language = (str(record.get(key) or "") for key in ("title", "language"))
-    cut = chunk_text(text, title=title, language=language, settings=settings, chat=chat)
+    cut = chunk_text(text, title=title, language=language, settings=settings, chat=chat, why=why)
     rows = [to_builtins(part) for part in cut.chunks]
     for row in rows:
         del row["ordinal"]
         for name in _OPTIONAL:
             if not row[name]:
                 del row[name]
+    for row, reason in zip(rows, cut.reasons, strict=False):
+        row["why"] = reason
     return {"id": record.get("id"), "mode": cut.mode, "chunks": rows, "notes": list(cut.notes)}
 
 
 def chunk_text(
-    text: str, *, title: str = "", language: str = "", settings: Chunking, chat: Chat | None = None
+    text: str,
+    *,
+    title: str = "",
+    language: str = "",
+    settings: Chunking,
+    chat: Chat | None = None,
+    why: bool = False,
 ) -> Cut:
-    """The chunks of a markdown text; what they guarantee is said in `indexer.chunk`."""
+    """The chunks of a markdown text; see `indexer.chunk` for what they guarantee. `why`: with reasons."""
     limit = settings.max_chars
     sizes = Sizes(limit=limit, small=int(limit * _SMALL_SECTION))
     layout = lay_out(text, limit=limit, mode=settings.legal)
@@ -113,12 +125,28 @@ def chunk_text(
             Named(piece.first, piece.last) for piece in by_sections(layout.units, layout.levels, sizes=sizes)
         ]
         mode = LEGAL if layout.legal else PARAGRAPH
-        return Cut(mode=mode, chunks=_chunks(layout, layout.units, pieces, title))
+        told = _reasons(layout, layout.units, pieces, limit) if why else ()
+        return Cut(mode=mode, chunks=_chunks(layout, layout.units, pieces, title), reasons=told)
     asking = _Asking(chat, layout, title=title, language=language)
     answers = asking.ask_all(settings.window)
     units, pieces = sections(layout, answers, sizes=sizes)
     mode = SEMANTIC if any(answered.boundaries for answered in answers) else PARAGRAPH
-    return Cut(mode=mode, chunks=_chunks(layout, units, pieces, title), notes=tuple(asking.notes))
+    return Cut(
+        mode=mode,
+        chunks=_chunks(layout, units, pieces, title),
+        notes=tuple(asking.notes),
+        reasons=_reasons(layout, units, pieces, limit) if why else (),
+    )
+
+
+def _reasons(layout: Layout, units: Sequence[Unit], pieces: Sequence[Named], limit: int) -> tuple[str, ...]:
+    """One for each chunk: pieces with nothing to see are none."""
+    told = account.reasons(layout, units, pieces, limit=limit)
+    return tuple(
+        reason
+        for reason, piece in zip(told, pieces, strict=True)
+        if not is_blank(layout.text, units[piece.first].start, units[piece.last - 1].end)
+    )
 
 
 def _chunks(layout: Layout, units: Sequence[Unit], pieces: Sequence[Named], title: str) -> tuple[Chunk, ...]:

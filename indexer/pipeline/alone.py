@@ -15,6 +15,9 @@ from indexer.pipeline.wiring import Wiring
 from indexer.ports import Response
 from indexer.settings import Settings
 
+_SCHEMES = ("http://", "https://")
+_PAGES = (".html", ".htm", ".xhtml", ".pdf", ".docx")
+
 
 def extract_lines(settings: Settings, name: str) -> Iterator[dict[str, Any]]:
     """`{id, url, html}` → `{id, title, text, …}`, in order."""
@@ -26,11 +29,40 @@ def extract_lines(settings: Settings, name: str) -> Iterator[dict[str, Any]]:
         yield {"id": record["id"], "url": url, **msgspec.to_builtins(found)}
 
 
-def extract_named(settings: Settings, names: list[str]) -> Iterator[dict[str, Any]]:
-    """The same for files (read as bytes: what they are is found as for a page) or URLs."""
+def extract_named(settings: Settings, names: list[str], *, why: bool = False) -> Iterator[dict[str, Any]]:
+    """
+    The same for files (read as bytes: what they are is found as for a page) or URLs.
+
+    `why`: with `account`, one line for each block of an HTML page.
+    """
     for name in names:
-        response = _get(settings, name) if name.startswith(("http://", "https://")) else _read(name)
-        yield {"id": name, **_read_page(response, settings)}
+        response = _response(settings, name)
+        record = {"id": name, **_read_page(response, settings)}
+        yield record | ({"account": _account(response, settings)} if why else {})
+
+
+def _response(settings: Settings, name: str) -> Response:
+    return _get(settings, name) if name.startswith(_SCHEMES) else _read(name)
+
+
+def _account(response: Response, settings: Settings) -> list[dict[str, Any]]:
+    """Why each block was kept or left out; empty for what is no HTML, which is kept whole."""
+    from indexer.crawl.charset import decode
+    from indexer.crawl.sniff import kind_of
+    from indexer.extract import account
+    from indexer.extract.reader import read
+
+    if kind_of(response.body, response.headers, status=response.status).name != "html":
+        return []
+    html, _ = decode(response.body, response.headers.get("content-type", ""))
+    told: list[account.Line] = []
+    read(
+        html,
+        url=response.final_url,
+        favor_recall=settings.extract.favor_recall,
+        watch=lambda decided: told.extend(account.lines(decided)),
+    )
+    return [msgspec.to_builtins(line) for line in told]
 
 
 def _read_page(response: Response, settings: Settings) -> dict[str, Any]:
@@ -68,25 +100,59 @@ def _read(name: str) -> Response:
     return Response(url=url, final_url=url, status=200, headers={}, body=body)
 
 
-def chunk_lines(wiring: Wiring, name: str) -> Iterator[dict[str, Any]]:
+def chunk_lines(wiring: Wiring, name: str, *, why: bool = False) -> Iterator[dict[str, Any]]:
     """`{id, text}` → `{id, chunks}`, in order; `title` and `language` are used if given."""
     for record in read_lines(name, needs=("id", "text")):
-        yield _chunks(wiring, record)
+        yield _chunks(wiring, record, why=why)
 
 
-def chunk_files(wiring: Wiring, files: list[Path]) -> Iterator[dict[str, Any]]:
-    """The same for text files."""
-    for path in files:
+def chunk_named(wiring: Wiring, names: list[str], *, why: bool = False) -> Iterator[dict[str, Any]]:
+    """
+    The same for files or URLs: HTML, PDF and DOCX are read as pages, other files are text.
+
+    `why`: each chunk says why it begins where it does, and how long it is in characters and
+    in tokens of what is embedded.
+    """
+    for name in names:
+        path = Path(name)
+        if name.startswith(_SCHEMES) or path.suffix.lower() in _PAGES:
+            page = _read_page(_response(wiring.settings, name), wiring.settings)
+            yield _chunks(wiring, {**page, "id": name}, why=why)
+            continue
         try:
             text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
             raise Misconfigured(f"{path} is no UTF-8 text; save it as UTF-8") from None
         except OSError as error:
             raise Misconfigured(f"cannot read {path}: {error.strerror}") from None
-        yield _chunks(wiring, {"id": str(path), "text": text})
+        yield _chunks(wiring, {"id": name, "text": text}, why=why)
 
 
-def _chunks(wiring: Wiring, record: dict[str, Any]) -> dict[str, Any]:
+def _chunks(wiring: Wiring, record: dict[str, Any], *, why: bool) -> dict[str, Any]:
     from indexer.phases.chunk import chunk_record
 
-    return chunk_record(record, settings=wiring.settings.chunk, chat=wiring.chat)
+    cut = chunk_record(record, settings=wiring.settings.chunk, chat=wiring.chat, why=why)
+    if why:
+        for row in cut["chunks"]:
+            row["characters"] = row["end"] - row["start"]
+            row["tokens"] = _tokens(wiring, row)
+    return cut
+
+
+def _tokens(wiring: Wiring, row: dict[str, Any]) -> int:
+    """Of what the model is given for a chunk: its topic, context and text."""
+    from indexer.artifacts import Chunk
+    from indexer.embed.adapters import adapter_for
+    from indexer.embed.passages import head_of
+
+    model = wiring.embed
+    part = Chunk(
+        ordinal=0,
+        topic=row["topic"],
+        text=row["text"],
+        start=row["start"],
+        end=row["end"],
+        context=row.get("context", ""),
+    )
+    prefix = adapter_for(model.model, wiring.settings.models.adapter).passage_prefix
+    return model.count(prefix + head_of(part) + part.text)
