@@ -37,7 +37,8 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    How pages are fetched. Times in seconds, sizes in MB of decoded body.
+    How pages are fetched. Times in seconds, sizes in MB of decoded body. `max_minutes`: of
+    one run's scraping; 0: no limit.
 
     `auth_env` names a variable holding `user:password`, `headers_env` variables holding
     `Name: value` each, `cookies_file` a Netscape cookies.txt: for private pages.
@@ -55,6 +56,7 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_raw_mb: Annotated[float, Meta(gt=0)] = 4.0
     max_pages: Positive = 10_000
     max_depth: Count = 12
+    max_minutes: Seconds = 0.0
     max_redirects: Count = 10
     max_retry_after: Seconds = 120.0
     max_crawl_delay: Seconds = 10.0
@@ -95,12 +97,14 @@ class Extract(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Chunking(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    Chunk limits in characters. `window` is how much of a page one chat call sees.
+    Chunk limits in characters, and in tokens of all that is embedded (estimated from above).
 
+    `window` is how many characters of a page one chat call sees.
     `legal`: articles and points are boundaries and fields; auto: of texts that are so divided.
     """
 
     max_chars: Annotated[int, Meta(ge=200)] = 1500
+    max_tokens: Annotated[int, Meta(ge=128)] = 512
     window: Annotated[int, Meta(ge=1000)] = 24_000
     llm: bool = True
     legal: Literal["auto", "always", "never"] = "auto"

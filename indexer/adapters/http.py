@@ -36,7 +36,8 @@ ACCEPT = (
 )
 MAX_HEADERS = 200
 _TRANSIENT = frozenset((408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529))
-_OVERLOADED = frozenset((429, 503))
+_UNAVAILABLE = 503
+_OVERLOADED = frozenset((429, _UNAVAILABLE))
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _FIRST_BACKOFF = 0.5
 _MAX_BACKOFF = 30.0
@@ -169,7 +170,8 @@ class HttpFetch:
         wait = _backoff(attempt) if asked is None else asked
         if status in _OVERLOADED:
             pause = wait if wait <= self._crawl.max_retry_after else 0.0
-            slot.overloaded(time.monotonic(), pause, started=started)
+            told = asked is not None or status != _UNAVAILABLE
+            slot.overloaded(time.monotonic(), pause, started=started, asked=told)
         return wait
 
     async def _exchange(

@@ -62,6 +62,10 @@ CRAWL: dict[str, Any] = {
     "max_depth": Annotated[
         int | None, typer.Option(min=0, help="Follow links this many steps from the start.")
     ],
+    "max_minutes": Annotated[
+        float | None,
+        typer.Option(min=0, help="Stop fetching after this time; what is left waits for a next run."),
+    ],
     "include": Annotated[
         list[str] | None, typer.Option("--include", help="Only URLs matching this pattern; repeatable.")
     ],

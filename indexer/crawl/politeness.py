@@ -20,6 +20,7 @@ _LEAST_PENALTY = 0.05
 _FORGIVENESS = 0.7  # what one good answer leaves of the penalty
 _FEW = 4
 _RECOVERY = 4  # good answers per additional request side by side
+_LONE = 8  # good answers in a row before a 503 is taken for the page's own trouble
 
 
 class Slot:
@@ -40,6 +41,7 @@ class Slot:
         self._allowed = concurrency
         self._penalty = 0.0
         self._good = 0
+        self._since_overload = 0
         self._last_good = now
         self._last_turn = -math.inf  # when the last turn that was given begins
         self._last_start = -math.inf  # when a request really started
@@ -93,6 +95,7 @@ class Slot:
         self.failures = 0
         self._last_good = now
         self._penalty = self._penalty * _FORGIVENESS if self._penalty > _LEAST_PENALTY else 0.0
+        self._since_overload += 1
         self._good += 1
         if self._good >= _RECOVERY:
             self._good = 0
@@ -111,12 +114,17 @@ class Slot:
         if rounds:
             self._paused_until = max(self._paused_until, now + min(_MAX_PAUSE, 2.0**rounds))
 
-    def overloaded(self, now: float, wait: float, *, started: float) -> None:
+    def overloaded(self, now: float, wait: float, *, started: float, asked: bool = True) -> None:
         """
         A request that began at `started` was told to wait `wait` seconds (429, 503).
 
-        Requests that were under way at the last such answer say nothing new.
+        Requests that were under way at the last such answer say nothing new. Nor does one
+        that names no time (not `asked`) amid good answers: a page may be broken for good.
         """
+        lone = not asked and self._since_overload >= _LONE
+        self._since_overload = 0
+        if lone:
+            return
         if started >= self._slowed_at:
             self._allowed = max(1, self._allowed // 2)
             self._penalty = min(_MAX_PENALTY, max(_FIRST_PENALTY, self._penalty * 2))

@@ -10,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable
-from concurrent.futures import Executor
-
-from msgspec import Struct, field
+from collections.abc import Iterable
 
 from indexer.artifacts import Outcome, Reason, Source, State
 from indexer.crawl.frontier import Frontier, Lead, Refused
@@ -26,51 +24,15 @@ from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.pipeline.journal import SECONDS, Journal
 from indexer.pipeline.reading import Keeping, Readers, reading_of
 from indexer.pipeline.rendering import Rendering
+from indexer.pipeline.scrape_tools import ScrapeReport, Tools
 from indexer.pipeline.seeds import Seeds
 from indexer.pipeline.verdicts import PASSING
 from indexer.pipeline.visiting import Visited, Visitor, kept, mirrored, takes_page
-from indexer.ports import Artifacts, Catalogue, Fetch, RawResponses, Render, Response, UrlRow
-from indexer.settings import Settings
+from indexer.ports import Response, UrlRow
 
 log = logging.getLogger("indexer")
 
-ScrapeProgress = Callable[[int, int, int, str], None]
-
-
-class ScrapeReport(Struct, kw_only=True):
-    """
-    What this run did. What URLs came to is in the catalogue.
-
-    `fetched`: answers with a body; `not_modified`: 304; `changed`: pages written;
-    `kept`: pages that stand although they could not be had; `cut_off`: URLs over a
-    limit. `notes`: sources that gave nothing, and why.
-    """
-
-    fetched: int = 0
-    not_modified: int = 0
-    changed: int = 0
-    kept: int = 0
-    failed: int = 0
-    cut_off: int = 0
-    notes: list[str] = field(default_factory=list)
-
-
-class Tools(Struct, frozen=True, kw_only=True):
-    """
-    What a run works with. `render`: fills shells. `pool`: reads responses; `None`: in this
-    process. `raw`: keeps answers; `None`: they are not kept.
-    """
-
-    settings: Settings
-    catalogue: Catalogue
-    artifacts: Artifacts
-    fetch: Fetch
-    render: Render | None = None
-    pool: Executor | None
-    visit: int
-    force: bool
-    progress: ScrapeProgress
-    raw: RawResponses | None = None
+_UNDONE = PASSING | {Reason.LIMIT}  # what this visit has yet to deal with, if its turn comes
 
 
 class Crawling:
@@ -116,6 +78,8 @@ class Crawling:
         self.tried: set[str] = set()
         self.outstanding: Counter[str] = Counter()
         self.done = 0
+        self.ends = time.monotonic() + 60 * self.crawl.max_minutes
+        self._time_is_up = f"the time limit of {self.crawl.max_minutes:g} minutes was reached (--max-minutes)"
         self.idle = asyncio.Event()
 
     async def all(self) -> None:
@@ -133,6 +97,7 @@ class Crawling:
         except BaseExceptionGroup as group:
             raise _first(group) from None
         self.report.cut_off = self.frontier.cut_off
+        self.report.notes += [self._time_is_up] if self._over else []
         self.report.notes += self.seeds.notes
         self.report.notes += [f"{trouble.where}: {trouble.what}" for trouble in self.sitemaps.troubles]
 
@@ -157,6 +122,8 @@ class Crawling:
                 if listed and any(twin in self.frontier for twin in twins_of(source.url)):
                     continue
                 self._offer(source, named=named)
+                if self._over:
+                    break
                 if self.frontier.full and self.sitemaps.unread:
                     self.report.notes.append(
                         f"{self.sitemaps.unread} more sitemaps were not read: the limit of "
@@ -213,12 +180,27 @@ class Crawling:
         while True:
             source = await queue.get()
             row = self.catalogue.get(source.url)
-            if row is not None and row.visit == self.visit and row.reason not in PASSING:
+            if self._over:
+                self._cut(source)
+                continue
+            if row is not None and row.visit == self.visit and row.reason not in _UNDONE:
                 self._replay(source, row)
                 continue
             answer = await self.visitor.request(source, row)
             await self.room.acquire()  # bounds the bodies in memory
             self.group.create_task(self._finish(source, row, answer))
+
+    @property
+    def _over(self) -> bool:
+        """Whether the run's time is up."""
+        return bool(self.crawl.max_minutes) and time.monotonic() >= self.ends
+
+    def _cut(self, source: Source) -> None:
+        """The time is up before a URL's turn came: what is known of it stands."""
+        self.frontier.cut_off += 1
+        self._refuse(Refused(source, Reason.LIMIT, self._time_is_up))
+        self._lead_on(source, ())
+        self._one_less(source)
 
     async def _finish(self, source: Source, row: UrlRow | None, answer: Response | Visited) -> None:
         try:

@@ -16,9 +16,10 @@ from concurrent.futures import Executor
 
 from indexer.artifacts import Reason, Sources, State
 from indexer.errors import Permanent, Retryable
-from indexer.pipeline.crawling import Crawling, ScrapeProgress, ScrapeReport, Tools
+from indexer.pipeline.crawling import Crawling
 from indexer.pipeline.duplicates import settle_duplicates
 from indexer.pipeline.rereading import Rereading, reread, worth_keeping
+from indexer.pipeline.scrape_tools import ScrapeProgress, ScrapeReport, Tools
 from indexer.pipeline.seeds import Seeds
 from indexer.pipeline.verdicts import PASSING
 from indexer.ports import Artifacts, Catalogue, Fetch, RawResponses, Render

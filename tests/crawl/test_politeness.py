@@ -62,6 +62,24 @@ def test_an_overloaded_host_is_left_alone_and_then_asked_more_slowly():
     assert slot.reserve(101.0) > 105.0
 
 
+def test_one_page_that_is_always_unavailable_does_not_slow_a_host_that_answers_well():
+    slot = Slot(concurrency=8, delay=0, now=0.0)
+    for _ in range(8):
+        slot.succeeded(1.0)
+    slot.overloaded(2.0, 1.0, started=1.5, asked=False)
+    assert (slot.room, slot.paused(2.0)) == (8, 0.0)
+    slot.overloaded(3.0, 1.0, started=2.5, asked=False)
+    assert (slot.room, slot.paused(3.0)) == (4, 1.0)
+
+
+def test_a_host_that_names_a_time_gets_it_whatever_came_before():
+    slot = Slot(concurrency=8, delay=0, now=0.0)
+    for _ in range(40):
+        slot.succeeded(1.0)
+    slot.overloaded(2.0, 5.0, started=1.5, asked=True)
+    assert slot.paused(2.0) == 5.0
+
+
 def test_answers_to_requests_under_way_slow_a_host_once():
     slot, once = Slot(concurrency=8, delay=0, now=0.0), Slot(concurrency=8, delay=0, now=0.0)
     for started in (99.0, 99.5, 99.9):

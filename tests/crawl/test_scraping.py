@@ -332,6 +332,19 @@ def test_ones_own_site_may_be_read_against_its_robots(project, site):
     assert project.standing() == {"/a": "fetched"}
 
 
+def test_when_the_time_is_up_what_is_left_waits_for_the_next_run_and_known_pages_stand(project, site):
+    sources = _listed(site, *(f"/{number}" for number in range(4)))
+    with pytest.raises(Permanent, match="time limit"):
+        project.scrape(sources, max_minutes=1e-9)
+    project.scrape(sources)
+    assert set(project.standing().values()) == {"fetched"}
+    before = project.files()
+    report = project.scrape(sources, max_minutes=1e-9)
+    assert any("time limit" in note for note in report.notes)
+    assert set(project.standing().values()) <= {"fetched", "limit"}
+    assert (len(project.pages()), project.files()) == (4, before)
+
+
 def test_a_limit_cuts_off_in_order_and_says_so(project, site):
     sources = _listed(site, *(f"/{number}" for number in range(6)))
     report = project.scrape(sources, max_pages=2)
