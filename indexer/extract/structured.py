@@ -162,7 +162,11 @@ class Facts:
         self.site: list[str] = []
         self._labels = _LABELS["ru" if language in ("ru", "kk", "ky", "be", "uk") else "en"]
         self._known = _Known(text)
+        self._prices: set[str] = set()
+        self._variants, others = _linked_products(found)
         for item in found:
+            if id(item) in others:
+                continue  # of another page: this one only names it
             types = kinds(item)
             if "Question" in types:
                 self._question(item)
@@ -208,14 +212,20 @@ class Facts:
         for offer in (offers if isinstance(offers, list) else [offers])[:20]:
             if isinstance(offer, dict):
                 price = _text(offer.get("price") or offer.get("lowPrice"))
-                if price and not self._known.holds_number(price):
+                told = id(item) in self._variants and price in self._prices
+                if price and not told and not self._known.holds_number(price):
                     facts["price"] = f"{price} {_text(offer.get('priceCurrency'))}".strip()
+                    self._prices.add(price)
                     break
+        if id(item) in self._variants:  # a size more; worth a line if it costs something else
+            if "price" in facts:
+                self._lines(self.page, name, ("price",), facts)
+            return
         facts = {k: facts.get(k) for k in ("price", "brand", "sku") if facts.get(k)}
         if "price" in facts or (name and not self._known.holds(name)):
             self._lines(self.page, name, ("price", "brand", "sku"), facts)
         description = _text(item.get("description"))
-        if description and not self._known.holds(description):
+        if description and description != name and not self._known.holds(description):
             self._add(self.page, description)
 
     def _place(self, item: dict[str, Any]) -> None:
@@ -235,6 +245,17 @@ class Facts:
         description = _text(item.get("description"))
         if description and not self._known.holds(description):
             self._add(self.page, f"{_text(item.get('title'))}. {description}")
+
+
+def _linked_products(found: list[dict[str, Any]]) -> tuple[set[int], set[int]]:
+    """`id`s of the objects that are variants of a product of the page, and of other products it mentions."""
+    variants: set[int] = set()
+    others: set[int] = set()
+    for item in found:
+        for key, into in (("hasVariant", variants), ("isRelatedTo", others), ("isSimilarTo", others)):
+            value = item.get(key) or []
+            into.update(id(v) for v in (value if isinstance(value, list) else [value]))
+    return variants, others
 
 
 class _Known:

@@ -94,3 +94,23 @@ def test_broken_structured_data_is_passed_over():
         html = f'<html lang=en><body>{TEXT}<script type="application/ld+json">{source}</script></body></html>'
 
         assert "repaired bicycles" in extract(html, url="").text
+
+
+def test_variants_of_a_product_are_told_only_where_the_price_differs():
+    """Twenty sizes at one price are one line, and products that the page merely mentions none."""
+    sizes = [
+        {"@type": "Product", "name": f"Boat, size {n}", "sku": f"B-{n}", "offers": {"price": price}}
+        for n, price in ((1, 110), (2, 110), (3, 110), (4, 150))
+    ]
+    other = {"@type": "Product", "name": "Oar of oak", "sku": "O-1", "offers": {"price": 45}}
+    group = {"@type": "ProductGroup", "name": "Boat", "hasVariant": sizes, "isRelatedTo": [other]}
+    html = (
+        f"<html lang='en'><body><main><h1>Boat</h1><p>{'A light boat for two. ' * 9}</p></main>"
+        f"<script type='application/ld+json'>{json.dumps(group)}</script></body></html>"
+    )
+
+    text = extract(html, url="https://boats.example/boat").text
+
+    assert text.count("Price: 110") == 1
+    assert "Price: 150" in text
+    assert "Oar of oak" not in text
