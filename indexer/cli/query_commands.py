@@ -1,11 +1,11 @@
-"""Commands that ask: search, eval, export."""
+"""Commands that ask: search, eval, questions, export."""
 
 from __future__ import annotations
 
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,6 +31,7 @@ def add(app: typer.Typer) -> None:
     """Register the commands."""
     command(app, "search")(search)
     command(app, "eval")(evaluate)
+    command(app, "questions")(draft)
     command(app, "export")(export)
 
 
@@ -67,18 +68,55 @@ def evaluate(
     questions: Annotated[
         Path, typer.Option("--questions", help="JSON Lines {question, relevant: [url, …]}.")
     ],
+    report: Annotated[
+        list[Path] | None,
+        typer.Option("--report", help="Write a report: FILE.json or FILE.html; repeatable."),
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option("--compare", help="An earlier report (JSON) to compare with.")
+    ] = None,
 ) -> None:
     """Measure retrieval: nDCG@10, Recall@5 and MRR@10 per mode, per page (its best chunk's rank)."""
     from indexer.pipeline import ask
+    from indexer.search import report as reports
+
+    for path in report or []:
+        if path.suffix not in (".json", ".html"):
+            raise Misconfigured(f"a report is FILE.json or FILE.html, not {path.name!r}")
+    before = reports.load(compare) if compare else None
+    project = session.project(project_name)
+    found, scores = ask.evaluate(session.wiring(project), project, questions)
+    changes = reports.compare(before, found) if before else []
+    ask.write_reports(report or [], found, scores, changes)
+    lines = [f"{'mode':<24}{'nDCG@10':>22}{'Recall@5':>22}{'MRR@10':>22}{'questions':>11}"]
+    lines += [_figures(name, figures) for name, figures in reports.rows(scores)]
+    lines += [
+        f"{one.mode} {one.figure}: {one.before:.3f} → {one.after:.3f} "
+        f"({one.after - one.before:+.3f} [{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]: {one.verdict})"
+        for one in changes
+    ]
+    data = scores if before is None else {"scores": scores, "changes": changes}
+    session.console.result(data, "\n".join(lines))
+
+
+def draft(
+    session: Session,
+    *,
+    project_name: ProjectName,
+    out: Annotated[str, typer.Option("--out", help="File to write; - for stdout.")] = "-",
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 200,
+) -> None:
+    """Draft questions from headings, FAQ and price tables; `eval` asks those set to "accepted": true."""
+    import msgspec
+
+    from indexer.pipeline import ask
+    from indexer.pipeline.lines import writing
 
     project = session.project(project_name)
-    scores = ask.evaluate(session.wiring(project), project, questions)
-    lines = [f"{'mode':<8}{'nDCG@10':>9}{'Recall@5':>10}{'MRR@10':>9}{'questions':>11}"]
-    lines += [
-        f"{one['mode']:<8}{one['ndcg@10']:>9.3f}{one['recall@5']:>10.3f}{one['mrr@10']:>9.3f}{one['questions']:>11}"
-        for one in scores
-    ]
-    session.console.result(scores, "\n".join(lines))
+    with writing(out) as file:
+        for line in ask.draft_questions(session.wiring(project), project)[:limit]:
+            file.write(msgspec.json.encode(line) + b"\n")
+    sys.stdout.flush()
 
 
 def export(
@@ -98,6 +136,14 @@ def export(
         for record in account.export(session.wiring(project), project):
             file.write(msgspec.json.encode(record) + b"\n")
     sys.stdout.flush()
+
+
+def _figures(name: str, figures: dict[str, Any]) -> str:
+    cells = [
+        f"{figures[key]:.3f} [{bounds[0]:.3f}, {bounds[1]:.3f}]"
+        for key, bounds in figures["interval"].items()
+    ]
+    return f"{name:<24}" + "".join(f"{cell:>22}" for cell in cells) + f"{figures['questions']:>11}"
 
 
 def _hit(number: int, hit: Hit) -> str:

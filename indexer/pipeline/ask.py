@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from indexer.artifacts import Hit
 from indexer.errors import Misconfigured
-from indexer.pipeline.lines import read_lines
+from indexer.pipeline.lines import read_lines, writing
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Project, Reader
+
+if TYPE_CHECKING:
+    from indexer.search.report import Change, Evaluation
 
 BATCH = 64
 MODES = ("hybrid", "dense", "bm25")
@@ -47,17 +50,57 @@ def _answers(
         yield {"id": record["id"], "hits": hits}
 
 
-def evaluate(wiring: Wiring, project: Project, questions: Path) -> list[dict[str, Any]]:
-    """nDCG@10, Recall@5 and MRR@10 per mode, per page."""
+def evaluate(wiring: Wiring, project: Project, questions: Path) -> tuple[Evaluation, list[dict[str, Any]]]:
+    """Every question's score, and nDCG@10, Recall@5 and MRR@10 per mode, per page."""
     from indexer.search import evaluate as scoring
+    from indexer.search.report import Evaluation
 
     cases = scoring.load_questions(questions)
-    scores = []
+    scores: dict[str, list[scoring.Score]] = {}
     with _reader(wiring, project) as reader:
         for mode in MODES:
             ask = partial(_search, wiring, reader, mode=mode, limit=scoring.DEPTH)
-            scores.append({"mode": mode, **scoring.summary(scoring.evaluate(cases, ask))})
-    return scores
+            scores[mode] = scoring.evaluate(cases, ask)
+        generation = reader.manifest.generation
+    found = Evaluation(project=project.name, generation=generation, scores=scores)
+    return found, [{"mode": mode, **scoring.summary(each)} for mode, each in scores.items()]
+
+
+def write_reports(
+    paths: Sequence[Path], found: Evaluation, scores: list[dict[str, Any]], changes: Sequence[Change]
+) -> None:
+    """The evaluation as JSON or HTML, by the suffix of each path."""
+    import msgspec
+
+    from indexer.search import report
+
+    for path in paths:
+        with writing(str(path)) as file:
+            if path.suffix == ".html":
+                file.write(report.page(found, scores, changes).encode())
+            else:
+                file.write(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+
+
+def draft_questions(wiring: Wiring, project: Project) -> list[dict[str, Any]]:
+    """Questions that indexed pages seem to answer, as lines of a questions file, none accepted yet."""
+    from indexer.artifacts import Page, State
+    from indexer.search.drafts import drafts
+
+    artifacts, found = wiring.artifacts(project), dict[str, dict[str, Any]]()
+    with wiring.catalogue(project) as catalogue:
+        for row in catalogue.rows(state=State.INDEXED):
+            page = artifacts.load(Page, row.key)
+            for draft in drafts(page.text, title=page.title, language=page.language) if page else ():
+                line = found.setdefault(
+                    draft.question.casefold(),
+                    {"question": draft.question, "relevant": [], "language": page.language if page else "",
+                     "accepted": False, "origin": draft.origin},
+                )  # fmt: skip
+                if row.url not in line["relevant"]:
+                    line["relevant"].append(row.url)
+    order = ("question", "price", "heading")
+    return sorted(found.values(), key=lambda line: order.index(line["origin"]))
 
 
 def _search(

@@ -11,6 +11,7 @@ import contextlib
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -18,6 +19,7 @@ from msgspec import Struct
 
 from indexer.artifacts import Hit
 from indexer.errors import Misconfigured
+from indexer.search.confidence import interval
 
 DEPTH = 200
 """Chunks to ask for per question: enough for ten pages, whatever their length."""
@@ -26,17 +28,28 @@ NDCG_AT = 10
 RECALL_AT = 5
 MRR_AT = 10
 
+FIGURES = {f"ndcg@{NDCG_AT}": "ndcg", f"recall@{RECALL_AT}": "recall", f"mrr@{MRR_AT}": "mrr"}
+"""Names of the figures → fields of a `Score`."""
+
 _BATCH = 64
 
 
 class Question(Struct, frozen=True):
-    """A question and the pages that answer it: URLs, or endings of their paths."""
+    """
+    A question and the pages that answer it: URLs, or endings of their paths.
+
+    `language` and `dataset` group the figures. A draft that nobody has accepted yet
+    (`accepted` 0) is not asked.
+    """
 
     question: str
     relevant: tuple[str, ...]
+    language: str = ""
+    dataset: str = ""
+    accepted: bool = True
 
 
-class Score(Struct, frozen=True, kw_only=True):
+class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How one question fared. `ranks`: of the relevant pages that were found, from 1."""
 
     question: str
@@ -44,6 +57,8 @@ class Score(Struct, frozen=True, kw_only=True):
     recall: float
     mrr: float
     ranks: tuple[int, ...]
+    language: str = ""
+    dataset: str = ""
 
 
 def load_questions(path: Path) -> list[Question]:
@@ -64,9 +79,10 @@ def load_questions(path: Path) -> list[Question]:
             ) from None
         if not question.question.strip() or not all(one.strip("/ ") for one in question.relevant or [""]):
             raise Misconfigured(f"{path}, line {number}: question and relevant must not be empty")
-        questions.append(question)
+        if question.accepted:
+            questions.append(question)
     if not questions:
-        raise Misconfigured(f"{path} holds no questions")
+        raise Misconfigured(f"{path} holds no questions that are accepted")
     return questions
 
 
@@ -86,14 +102,27 @@ def evaluate(
     return scores
 
 
-def summary(scores: Sequence[Score]) -> dict[str, float | int]:
-    """Means over the questions: `ndcg@10`, `recall@5`, `mrr@10`, and `questions`."""
-    count = len(scores)
+def summary(scores: Sequence[Score]) -> dict[str, Any]:
+    """
+    Means over the questions: `ndcg@10`, `recall@5`, `mrr@10`, `questions`, and `interval` with the
+    95 % bounds of each; the same by `language` and `dataset`, where questions name one.
+    """
+    figures = _figures(scores)
+    for field in ("language", "dataset"):
+        names = sorted({getattr(one, field) for one in scores} - {""})
+        if names:
+            figures[field] = {
+                name: _figures([one for one in scores if getattr(one, field) == name]) for name in names
+            }
+    return figures
+
+
+def _figures(scores: Sequence[Score]) -> dict[str, Any]:
+    columns = {name: [getattr(one, field) for one in scores] for name, field in FIGURES.items()}
     return {
-        f"ndcg@{NDCG_AT}": math.fsum(one.ndcg for one in scores) / count,
-        f"recall@{RECALL_AT}": math.fsum(one.recall for one in scores) / count,
-        f"mrr@{MRR_AT}": math.fsum(one.mrr for one in scores) / count,
-        "questions": count,
+        **{name: math.fsum(values) / len(values) for name, values in columns.items()},
+        "questions": len(scores),
+        "interval": {name: interval(values) for name, values in columns.items()},
     }
 
 
@@ -108,6 +137,8 @@ def score(question: Question, hits: Sequence[Hit]) -> Score:
         recall=sum(rank <= RECALL_AT for rank in ranks) / wanted,
         mrr=1 / ranks[0] if ranks and ranks[0] <= MRR_AT else 0.0,
         ranks=tuple(ranks),
+        language=question.language,
+        dataset=question.dataset,
     )
 
 

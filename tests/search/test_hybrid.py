@@ -264,7 +264,7 @@ class Tied:
         self.size = size
         self.asked: list[int] = []
 
-    def nearest(self, queries: Sequence[object], limit: int) -> list[list[Scored]]:
+    def nearest(self, queries: Sequence[object], limit: int, where: object = None) -> list[list[Scored]]:
         self.asked.append(limit)
         found = [Scored(f"{n:05}", 1.0) for n in range(self.size)]
         random.Random(len(self.asked)).shuffle(found)
