@@ -43,7 +43,12 @@ def reasons(
             told.append(_section(layout, begins))
         else:
             rest = ends[before.first] - units[before.first].start
-            told.append(f"{_place(begins.gap)}: {rest:,} characters of one section are over {limit:,}")
+            over = (
+                f"{rest:,} characters of one section are over {limit:,}"
+                if rest > limit
+                else "too many tokens"
+            )
+            told.append(f"{_place(begins.gap)}: {over}")
     return told
 
 

@@ -138,7 +138,7 @@ def _pieces(text: str, start: int, end: int, limit: int) -> Iterator[tuple[int, 
     gap = int(Gap.WORD)
     grain = limit // _GRAINS if end - start > limit else limit
     while end - start > grain:
-        cut, next_gap = _cut_inside(text, start, start + grain, start + limit)
+        cut, next_gap = _cut_inside(text, start, start + grain, min(start + limit, end))
         stop = trim(text, start, cut)[1]
         if stop > start:
             yield start, stop, gap

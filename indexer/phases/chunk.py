@@ -20,6 +20,7 @@ from indexer import ids
 from indexer.artifacts import Chunk, ChunkedPage, Page
 from indexer.chunk import account, answer, prompt
 from indexer.chunk.anchors import locate
+from indexer.chunk.fitting import fit
 from indexer.chunk.legal import cover
 from indexer.chunk.packing import Sizes, by_sections
 from indexer.chunk.semantic import Answered, Named, Window, sections, windows
@@ -31,7 +32,7 @@ from indexer.ports import Chat
 from indexer.settings import Chunking
 
 NAME = "chunk"
-VERSION = 3
+VERSION = 4
 SEMANTIC, PARAGRAPH, LEGAL = "semantic", "paragraph", "legal"
 
 _OPTIONAL = ("context", "article", "point", "points", "parent")
@@ -56,7 +57,11 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 def signature_of(page: Page, *, settings: Chunking, chat_model: str) -> str:
     """What the chunks of `page` stand for. `chat_model`: its name, or an empty string for none."""
-    facts: dict[str, object] = {"max_chars": settings.max_chars, "legal": settings.legal}
+    facts: dict[str, object] = {
+        "max_chars": settings.max_chars,
+        "max_tokens": settings.max_tokens,
+        "legal": settings.legal,
+    }
     if chat_model and settings.llm:
         facts |= {"model": chat_model, "prompt": prompt.VERSION, "window": settings.window}
     return ids.signature(NAME, VERSION, facts, page.content)
@@ -120,21 +125,30 @@ def chunk_text(
     limit = settings.max_chars
     sizes = Sizes(limit=limit, small=int(limit * _SMALL_SECTION))
     layout = lay_out(text, limit=limit, mode=settings.legal)
+    units: Sequence[Unit] = layout.units
+    notes: Sequence[str] = ()
     if chat is None or not settings.llm or layout.legal or is_blank(text, 0, len(text)):
-        pieces = [
-            Named(piece.first, piece.last) for piece in by_sections(layout.units, layout.levels, sizes=sizes)
-        ]
+        packed = by_sections(layout.units, layout.levels, sizes=sizes)
+        pieces = [Named(piece.first, piece.last) for piece in packed]
         mode = LEGAL if layout.legal else PARAGRAPH
-        told = _reasons(layout, layout.units, pieces, limit) if why else ()
-        return Cut(mode=mode, chunks=_chunks(layout, layout.units, pieces, title), reasons=told)
-    asking = _Asking(chat, layout, title=title, language=language)
-    answers = asking.ask_all(settings.window)
-    units, pieces = sections(layout, answers, sizes=sizes)
-    mode = SEMANTIC if any(answered.boundaries for answered in answers) else PARAGRAPH
+    else:
+        asking = _Asking(chat, layout, title=title, language=language)
+        answers = asking.ask_all(settings.window)
+        units, pieces = sections(layout, answers, sizes=sizes)
+        mode = SEMANTIC if any(answered.boundaries for answered in answers) else PARAGRAPH
+        notes = asking.notes
+    units, pieces = fit(
+        text,
+        units,
+        pieces,
+        limit=limit,
+        max_tokens=settings.max_tokens,
+        head=lambda own, topic: f"Topic: {topic or _topic(layout, own, title, number=1)}",
+    )
     return Cut(
         mode=mode,
         chunks=_chunks(layout, units, pieces, title),
-        notes=tuple(asking.notes),
+        notes=tuple(notes),
         reasons=_reasons(layout, units, pieces, limit) if why else (),
     )
 
@@ -156,11 +170,10 @@ def _chunks(layout: Layout, units: Sequence[Unit], pieces: Sequence[Named], titl
         start, end = own[0].start, own[-1].end
         if is_blank(layout.text, start, end):
             continue
-        paths = [layout.paths[section] for section in dict.fromkeys(unit.section for unit in own)]
         places = [layout.places[unit.section] for unit in own if not unit.names]
         article, point, points, parent = cover(places or [layout.places[own[-1].section]])
         number = len(chunks)
-        topic = piece.topic or heading_topic(title, paths, number=number + 1, keep_parent=bool(article))
+        topic = piece.topic or _topic(layout, own, title, number=number + 1, keep_parent=bool(article))
         chunks.append(
             Chunk(
                 ordinal=number,
@@ -176,6 +189,11 @@ def _chunks(layout: Layout, units: Sequence[Unit], pieces: Sequence[Named], titl
             )
         )
     return tuple(chunks)
+
+
+def _topic(layout: Layout, own: Sequence[Unit], title: str, *, number: int, keep_parent: bool = False) -> str:
+    paths = [layout.paths[section] for section in dict.fromkeys(unit.section for unit in own)]
+    return heading_topic(title, paths, number=number, keep_parent=keep_parent)
 
 
 def questions(page: Page, *, settings: Chunking) -> list[tuple[str, str]]:
