@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import regex
 
+# `name`: a part of an identifier (`icSigGreen`, `print_line(`), which words are not.
 _RUN = regex.compile(
-    r"(?P<name>(?<=[_\d%])\p{Latin}+|\p{Latin}+(?=[_\d(]))|(?P<lower>[\p{Latin}][\p{Ll}\p{M}]*)|(?P<latin>\p{Latin}[\p{Latin}\p{M}]*)|(?P<cyrillic>[\p{Cyrillic}\p{M}]+)|(?P<digits>\d+)"
+    r"(?P<name>(?<=[_\d%\p{Ll}])\p{Latin}\p{Ll}*|\p{Latin}\p{Ll}*(?=[_\d(]))|(?P<lower>\p{Latin}[\p{Ll}\p{M}]*)"
+    r"|(?P<latin>\p{Latin}[\p{Latin}\p{M}]*)|(?P<cyrillic>[\p{Cyrillic}\p{M}]+)|(?P<digits>\d+)"
     r"|(?P<east>[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}ー]+)|(?P<south>[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+)"
     r"|(?P<letters>[\p{L}\p{M}]+)|(?P<same>([^\w\s])\10+)|(?P<apart>(?:(?<=\s)|^)[|.,;:!?])|(?P<mark>\S)"
 )
 # Characters that one token holds of a run, at least: the first token, then one for each so many.
 _STEP = {
+    "name": 2,
     "lower": 4,
     "latin": 2,
     "cyrillic": 3,
