@@ -29,6 +29,7 @@ _REPEATED = 3  # siblings of one shape that make a grid of cards
 _LIST_STEPS = 6  # elements between an item's text and its list
 _CARDS, _ITEMS = 0.7, 0.5  # how much of a block's probability is that of its like
 _CARD_BAR, _CARD_KEPT = 0.8, 0.3  # in a grid of which so much is kept, the bar is so much lower
+_WHOLE_KEPT = 0.3  # of a table's words; then all of it is kept
 _GAP_BAR, _GAP = 0.5, 2  # plain blocks between kept ones at most so far away
 _LINKED_BAR, _LINKED_GAP = 0.4, 4  # the same for blocks of links, which an article leaves out
 _FACT_BAR, _FACT_GAP = 0.2, 8  # the same for prices, phones, e-mails
@@ -196,7 +197,21 @@ def complete(groups: Groups, probabilities: Probabilities, bar: float, *, strict
         if sizes[plain & keep].sum() >= _CLEAN_KEPT * sizes[plain].sum():
             keep |= plain & (probabilities > bar * _CLEAN_BAR)
         keep |= groups.own()
-    return keep & ~groups.never
+    return _with_whole(groups.wholes, keep, sizes) & ~groups.never
+
+
+def whole_tables(blocks: list[Block], keep: Mask) -> Mask:
+    """*keep* and the other rows of tables, the other entries of definition lists, of which it has a good part."""
+    numbers: dict[Hashable, int] = {None: 0}
+    groups = np.array([numbers.setdefault(_whole(b), len(numbers)) for b in blocks], dtype=np.intp)
+    return _with_whole(groups, keep, np.array([b.words for b in blocks], dtype=np.float64) + 0.5)
+
+
+def _with_whole(groups: Any, keep: Mask, sizes: Any) -> Mask:
+    kept = np.bincount(groups, keep * sizes) >= _WHOLE_KEPT * np.bincount(groups, sizes)
+    kept[0] = False
+    out: Mask = keep | kept[groups]
+    return out
 
 
 def _between(keep: Mask, reach: int) -> Mask:

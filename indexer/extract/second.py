@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from indexer.extract import mend
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.page import PageFacts
 
@@ -84,8 +85,7 @@ def confirm(
     words = np.array([b.words for b in blocks], dtype=np.float64)
     if words[found].sum() < max(_COVERED * words[sure].sum(), _SHARE * words[keep].sum(), _LEAST):
         return keep
-    confirmed: NDArray[np.bool_] = found | sure
-    return confirmed
+    return mend.whole_tables(blocks, found | sure)
 
 
 class _Text:

@@ -45,6 +45,11 @@ CONSTRUCTS = {
         "<div class='plan'><p>Family</p><p>$19 a month</p></div></div>"),
         ("Starter", "$9 a month", "Family", "$19 a month"),
     ),
+    "table with rows of links among others": (
+        ("<table><tr><td>Ibis</td><td>Kona</td><td>Trek</td></tr><tr><td><a href='/1'>Brompton</a></td>"
+        "<td><a href='/2'>Dahon</a></td><td><a href='/3'>Tern</a></td></tr><tr><td>Giant</td><td>Cube</td><td></td></tr></table>"),
+        ("Ibis | Kona | Trek", "Brompton | Dahon | Tern", "Giant | Cube"),
+    ),
     "definition list": (
         "<dl><dt>Weight</dt><dd>11.4 kg</dd><dt>Frame</dt><dd>Chromoly steel</dd></dl>",
         ("- Weight: 11.4 kg", "- Frame: Chromoly steel"),
