@@ -5,7 +5,7 @@ The edges: one narrow Protocol each. `indexer.adapters` implements them and
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from indexer.artifacts import (
@@ -22,7 +22,7 @@ from indexer.artifacts import (
 )
 from indexer.errors import IndexerError
 from indexer.kept import RawResponses
-from indexer.records import Limits, Project, Resource, Response, Scored, Sparse, UrlRow, Validators
+from indexer.records import Edition, Limits, Project, Resource, Response, Scored, Sparse, UrlRow, Validators
 
 TOO_LONG = "too-long"  # the reason of a `Permanent` that a shorter text would not meet
 
@@ -39,6 +39,7 @@ __all__ = [
     "Bot",
     "Catalogue",
     "Chat",
+    "Edition",
     "Embed",
     "Fetch",
     "Generation",
@@ -229,9 +230,21 @@ class Catalogue(Protocol):
     One writer. Every call is one transaction, durable when it returns.
     """
 
-    def discover(self, sources: Iterable[Source]) -> list[str]:
-        """Add URLs; a known URL only gains `found_in`. Returns the new ones."""
+    def discover(self, sources: Iterable[Source], visit: int = 0) -> list[str]:
+        """Add URLs that run `visit` found named; a known URL only gains `found_in`. Returns the new ones."""
         ...
+
+    def flag_stale(self, visit: int) -> None:
+        """Flag the pages that run `visit`, which read all of its sources, found nowhere, and no others."""
+        ...
+
+    def editions(self, generation: str) -> Iterator[Edition]:
+        """The pages of a generation, by key; none for one that was published before this was kept."""
+        ...
+
+    def keep_editions(self, generation: str, editions: Iterable[Edition]) -> None: ...
+
+    def forget_editions(self, keep: Collection[str]) -> None: ...
 
     def get(self, url: str) -> UrlRow | None: ...
 

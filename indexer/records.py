@@ -48,7 +48,12 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class UrlRow(Struct, frozen=True, kw_only=True):
-    """One URL of the catalogue. `visit`: the number of the run that last dealt with it."""
+    """
+    One URL of the catalogue. `visit`: the number of the run that last dealt with it.
+
+    `named`: the run in which a source or a link last named it; `stale`: since when none does
+    although it answers. `turned`: how often its text was found changed since `since`.
+    """
 
     url: str
     key: str
@@ -68,6 +73,21 @@ class UrlRow(Struct, frozen=True, kw_only=True):
     checked_at: str = ""
     fetched_at: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+    named: int = 0
+    stale: str = ""
+    turned: int = 0
+    since: str = ""
+
+
+class Edition(Struct, frozen=True, kw_only=True):
+    """One page as a generation holds it: its text's digest, length in characters, and chunks."""
+
+    key: str
+    url: str
+    title: str = ""
+    content: str = ""
+    characters: int = 0
+    chunks: int = 0
 
 
 class Resource(Struct, frozen=True, kw_only=True):

@@ -43,6 +43,7 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `auth_env` names a variable holding `user:password`, `headers_env` variables holding
     `Name: value` each, `cookies_file` a Netscape cookies.txt: for private pages.
     `private_origins` narrows where they are sent; empty: to the origins of all sources.
+    `strikes`: on how many days a page must not be found (404 twice in a run) before it goes.
     `keep_raw`: answers are kept compressed, those over `max_raw_mb` (compressed) are not.
     """
 
@@ -58,6 +59,7 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_depth: Count = 12
     max_minutes: Seconds = 0.0
     max_redirects: Count = 10
+    strikes: Positive = 1
     max_retry_after: Seconds = 120.0
     max_crawl_delay: Seconds = 10.0
     include: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from indexer.adapters.editions import Editions
 from indexer.adapters.sqlite import mapped, open_database, transaction
 from indexer.artifacts import Outcome, Source, State
 from indexer.ids import url_key
@@ -22,7 +23,7 @@ CATALOGUE = "urls.db"
 _BATCH = 500
 _COLUMNS = (
     "url, key, found_in, depth, lastmod, state, reason, detail, final_url, status, etag, last_modified, "
-    "content, visit, tries, checked_at, fetched_at, facts"
+    "content, visit, tries, checked_at, fetched_at, facts, named, stale, turned, since"
 )
 _JSON_COLUMNS = ("found_in", "facts")
 
@@ -77,27 +78,46 @@ def _create(database: Any) -> None:
     database["visits"].create({"visit": int, "opened": str, "closed": str}, pk="visit")
 
 
-class SqliteCatalogue:
+def _follow(database: Any) -> None:
+    """What became of a page over several runs, and what each generation holds."""
+    urls = database["urls"]
+    for name, kind, default in (
+        ("named", int, 0),
+        ("stale", str, ""),
+        ("turned", int, 0),
+        ("since", str, ""),
+    ):
+        urls.add_column(name, kind, not_null_default=default)
+    database["editions"].create(
+        {
+            "generation": str, "key": str, "url": str, "title": str, "content": str,
+            "characters": int, "chunks": int,
+        },
+        pk=("generation", "key"),
+    )  # fmt: skip
+
+
+class SqliteCatalogue(Editions):
     """The URLs of the project in `folder`. Implements `ports.Catalogue`."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / CATALOGUE
-        self._connection = open_database(self.path, [_create])
+        self._connection = open_database(self.path, [_create, _follow])
 
     # ── URLs ────────────────────────────────────────────────────────────────────────────
 
-    def discover(self, sources: Iterable[Source]) -> list[str]:
-        """Add URLs; a known one only gains `found_in` (and lastmod). Returns the new ones."""
+    def discover(self, sources: Iterable[Source], visit: int = 0) -> list[str]:
+        """Add URLs that run `visit` found named; a known one gains `found_in`. Returns the new ones."""
         new: list[str] = []
         with mapped(self.path), transaction(self._connection) as connection:
             for source in sources:
                 row = connection.execute(
-                    "SELECT found_in, lastmod FROM urls WHERE url = ?", [source.url]
+                    "SELECT found_in, lastmod, named FROM urls WHERE url = ?", [source.url]
                 ).fetchone()
                 if row is None:
                     connection.execute(
-                        "INSERT INTO urls (url, key, found_in, depth, lastmod, state) "
-                        "VALUES (?, ?, ?, ?, ?, ?)",
+                        "INSERT INTO urls (url, key, found_in, depth, lastmod, state, named) "
+                        "VALUES (?, ?, ?, ?, ?, ?, ?)",
                         [
                             source.url,
                             url_key(source.url),
@@ -105,17 +125,18 @@ class SqliteCatalogue:
                             source.depth,
                             source.lastmod,
                             State.DISCOVERED.value,
+                            visit,
                         ],
                     )
                     new.append(source.url)
                     continue
                 found = msgspec.json.decode(row[0])
                 lastmod = source.lastmod or row[1]
-                if source.found_in not in found or lastmod != row[1]:
+                if source.found_in not in found or lastmod != row[1] or visit > row[2]:
                     found = list(dict.fromkeys([*found, source.found_in]))
                     connection.execute(
-                        "UPDATE urls SET found_in = ?, lastmod = ? WHERE url = ?",
-                        [_json(found), lastmod, source.url],
+                        "UPDATE urls SET found_in = ?, lastmod = ?, named = max(named, ?) WHERE url = ?",
+                        [_json(found), lastmod, visit, source.url],
                     )
         return new
 
@@ -142,9 +163,16 @@ class SqliteCatalogue:
                 fields = _fields(outcome, visit, now)
                 names = ", ".join(f"{name} = ?" for name in fields)
                 tries = "tries + 1" if outcome.state is State.FAILED else "0"
+                turned = "turned + (content NOT IN ('', ?))" if "content" in fields else "turned"
                 done = connection.execute(
-                    f"UPDATE urls SET {names}, tries = {tries} WHERE url = ?",
-                    [*fields.values(), outcome.url],
+                    f"UPDATE urls SET turned = {turned}, {names}, tries = {tries}, "
+                    "since = CASE since WHEN '' THEN ? ELSE since END WHERE url = ?",
+                    [
+                        *([fields["content"]] if "content" in fields else []),
+                        *fields.values(),
+                        now,
+                        outcome.url,
+                    ],
                 )
                 if not done.rowcount:
                     raise KeyError(f"{outcome.url} was never discovered")
@@ -155,6 +183,19 @@ class SqliteCatalogue:
             connection.executemany(
                 "UPDATE urls SET state = ?2, reason = ?3, detail = ?4 WHERE url = ?1",
                 [(url, state.value, reason, detail) for url, state, reason, detail in states],
+            )
+
+    def flag_stale(self, visit: int) -> None:
+        """
+        Flag the pages that run `visit` found nowhere, and no others.
+
+        Only after a run that read all of its sources: else what is not named says nothing.
+        """
+        live = "state IN ('fetched', 'indexed')"
+        with mapped(self.path), transaction(self._connection) as connection:
+            connection.execute("UPDATE urls SET stale = '' WHERE stale != '' AND named >= ?", [visit])
+            connection.execute(
+                f"UPDATE urls SET stale = ? WHERE stale = '' AND named < ? AND {live}", [_now(), visit]
             )
 
     def refile(self, url: str, *, content: str, facts: Mapping[str, Any]) -> None:

@@ -183,7 +183,15 @@ def _status_text(facts: dict[str, Any]) -> str:
         f"  index        {facts['generation'] or 'none'} ({facts['points']} points, {facts['model'] or '-'})",
         f"  registered   {'yes, ' + facts['bot_url'] if facts['registered'] else 'no'}",
     ]
-    hidden = facts["hidden"]
+    stale, hidden = facts["stale"], facts["hidden"]
+    if facts["gone"]:
+        lines.append(f"  gone         {facts['gone']} pages; `indexer export` says since when and why")
+    if stale["pages"]:
+        more = " …" if stale["pages"] > len(stale["examples"]) else ""
+        lines.append(
+            f"  stale        {stale['pages']} pages answer, but nothing names them: "
+            f"{', '.join(stale['examples'])}{more}"
+        )
     if hidden["texts"]:
         pages = ", ".join(hidden["examples"]) + (" …" if hidden["pages"] > len(hidden["examples"]) else "")
         lines.append(

@@ -44,6 +44,7 @@ def _record(row: UrlRow, artifacts: Artifacts) -> dict[str, Any]:
         "reason": Reason.PENDING.value if pending else row.reason,
         "detail": row.detail,
         "found_in": row.found_in,
+        **_over_time(row),
         "notes": [*(page.notes if page else ()), *(chunked.notes if chunked else ())],
         "title": page.title if page else "",
         "text": page.text if page else "",
@@ -53,6 +54,13 @@ def _record(row: UrlRow, artifacts: Artifacts) -> dict[str, Any]:
             for chunk in (chunked.chunks if chunked else ())
         ],
     }
+
+
+def _over_time(row: UrlRow) -> dict[str, Any]:
+    """Since when a page is no more, where it moved, and since when nothing names it although it answers."""
+    stone = row.facts.get("tombstone", {})
+    facts = {"gone": stone.get("since", ""), "moved_to": stone.get("moved_to", ""), "stale": row.stale}
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _with_hidden(catalogue: Catalogue) -> Iterator[UrlRow]:
@@ -80,6 +88,8 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
         owed = owing.owed(wiring, artifacts, catalogue)
         hidden = [int(row.facts.get("hidden", 0)) for row in live_rows(catalogue)]
         examples = [row.url for row in islice(_with_hidden(catalogue), _EXAMPLES)]
+        stale = [row.url for row in live_rows(catalogue) if row.stale]
+        gone = sum("tombstone" in row.facts for row in catalogue.rows())
         pages = len(hidden)
     manifest = wiring.store(project).current()
     states: dict[str, int] = {}
@@ -99,6 +109,8 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
         ],
         "owed": owed,
         "hidden": {"pages": sum(map(bool, hidden)), "texts": sum(hidden), "examples": examples},
+        "stale": {"pages": len(stale), "examples": stale[:_EXAMPLES]},
+        "gone": gone,
         "run": {"number": number, "opened": opened, "closed": closed},
         "generation": manifest.generation if manifest else "",
         "points": manifest.points if manifest else 0,

@@ -20,6 +20,7 @@ from indexer.crawl.llms import twins_of
 from indexer.crawl.scope import step
 from indexer.crawl.urls import netloc
 from indexer.errors import IndexerError
+from indexer.pipeline import evidence
 from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.pipeline.journal import SECONDS, Journal
 from indexer.pipeline.reading import Keeping, Readers, reading_of
@@ -41,6 +42,7 @@ class Crawling:
     def __init__(self, seeds: Seeds, tools: Tools) -> None:
         settings, fetch, catalogue, visit = tools.settings, tools.fetch, tools.catalogue, tools.visit
         self.seeds = seeds
+        self.tools = tools
         self.crawl = settings.crawl
         self.catalogue = catalogue
         self.visit = visit
@@ -92,6 +94,7 @@ class Crawling:
                 if self.seeds.only is None:
                     self._revisit()
                     await self._drain()
+                await self._confirm()
                 for task in (ticker, *self.workers):
                     task.cancel()
         except BaseExceptionGroup as group:
@@ -139,16 +142,41 @@ class Crawling:
         for url, found_in, depth in due:
             of_ours = url in self.seeds.files if url.startswith("file:") else self._on_a_site(url)
             if of_ours and url not in self.frontier:
-                self._offer(Source(url=url, found_in=found_in[0] if found_in else "", depth=depth))
+                known = Source(url=url, found_in=found_in[0] if found_in else "", depth=depth)
+                self._offer(known, anew=False)
+
+    async def _confirm(self) -> None:
+        """Ask again for pages that were not found; what goes leaves a tombstone. Flag what nothing names."""
+        self.journal.flush()
+        rows = list(evidence.doubted(self.catalogue, self.visit))
+        if not self.tools.accept_loss:
+            rows = evidence.believable(self.catalogue, self.visit, rows)
+        found = [] if self._over else await evidence.confirm(
+            self.visitor, rows, strikes=self.crawl.strikes, width=self.crawl.concurrency
+        )  # fmt: skip
+        for one in found:
+            outcome = evidence.bury(one.outcome, one.row) if one.dead else one.outcome
+            self.journal.settle(outcome, dead=one.dead)
+        self.journal.flush()
+        if self._whole:
+            self.catalogue.flag_stale(self.visit)
+
+    @property
+    def _whole(self) -> bool:
+        """Whether all sources were read, so that what none of them names is named nowhere."""
+        limits = self._over or self.frontier.full or self.sitemaps.unread
+        single = self.seeds.only is not None
+        return not (single or limits or self.sitemaps.troubles or self.seeds.notes)
 
     def _on_a_site(self, url: str) -> bool:
         return url.startswith(("http://", "https://")) and self.seeds.scope.has(url)
 
-    def _offer(self, source: Source, *, named: bool = False) -> None:
-        """A URL of the sources: into the frontier, or refused."""
+    def _offer(self, source: Source, *, named: bool = False, anew: bool = True) -> None:
+        """A URL of the sources: into the frontier, or refused. Not `anew`: nothing names it this time."""
         if source.url in self.frontier:
             return
-        self.journal.found(source)
+        if anew:
+            self.journal.found(source)
         local = source.url.startswith("file://")
         if not local and not source.url.startswith(("http://", "https://")):
             self._refuse(Refused(source, Reason.BAD_URL, "only http(s) addresses are fetched"))
@@ -269,7 +297,8 @@ class Crawling:
         self.report.kept += standing and bool(outcome.reason)
         if outcome.reason and standing:
             log.info("%s: %s", source.url, outcome.detail)
-        self.journal.settle(outcome, dead=takes_page(outcome, row))
+        dead = takes_page(outcome, row)
+        self.journal.settle(evidence.bury(outcome, row) if dead else outcome, dead=dead)
         self._settle_waiting(outcome)
 
     def _settle_waiting(self, target: Outcome) -> None:
@@ -324,7 +353,8 @@ class Crawling:
         outcome = Outcome(url=source.url, state=State.SKIPPED, reason=refused.reason, detail=refused.detail)
         if refused.reason is not Reason.OUT_OF_SCOPE:
             outcome = kept(outcome, row)
-        self.journal.settle(outcome, dead=takes_page(outcome, row), weight=0)
+        dead = takes_page(outcome, row)
+        self.journal.settle(evidence.bury(outcome, row) if dead else outcome, dead=dead, weight=0)
         self._settle_waiting(outcome)
 
     def _replay(self, source: Source, row: UrlRow) -> None:

@@ -74,7 +74,7 @@ class Journal:
         for url in self._dead:
             self._artifacts.delete(Page, url_key(url))
         if self._found:
-            self._catalogue.discover(self._found)
+            self._catalogue.discover(self._found, self._visit)
         if self._outcomes:
             self._catalogue.mark(self._outcomes.values(), self._visit)
         self._dead, self._found, self._outcomes, self._weight = [], [], {}, 0

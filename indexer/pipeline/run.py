@@ -160,6 +160,7 @@ class _Run:
                     visit=visit,
                     only=self.request.only or None,
                     force=self.request.force,
+                    accept_loss=self.request.allow_shrink,
                     progress=lambda done, total, failed, host: self.progress.step(
                         "Scraping", done, total, _waiting(failed, host)
                     ),

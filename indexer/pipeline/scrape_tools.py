@@ -34,7 +34,8 @@ class ScrapeReport(Struct, kw_only=True):
 class Tools(Struct, frozen=True, kw_only=True):
     """
     What a run works with. `render`: fills shells. `pool`: reads responses; `None`: in this
-    process. `raw`: keeps answers; `None`: they are not kept.
+    process. `raw`: keeps answers; `None`: they are not kept. `accept_loss`: pages that are not
+    found twice go, even if most of the site does.
     """
 
     settings: Settings
@@ -47,3 +48,4 @@ class Tools(Struct, frozen=True, kw_only=True):
     force: bool
     progress: ScrapeProgress
     raw: RawResponses | None = None
+    accept_loss: bool = False

@@ -18,6 +18,7 @@ from indexer.artifacts import Reason, Sources, State
 from indexer.errors import Permanent, Retryable
 from indexer.pipeline.crawling import Crawling
 from indexer.pipeline.duplicates import settle_duplicates
+from indexer.pipeline.evidence import settle_moves
 from indexer.pipeline.rereading import Rereading, reread, worth_keeping
 from indexer.pipeline.scrape_tools import ScrapeProgress, ScrapeReport, Tools
 from indexer.pipeline.seeds import Seeds
@@ -41,6 +42,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
     visit: int,
     only: Collection[str] | None = None,
     force: bool = False,
+    accept_loss: bool = False,
     progress: ScrapeProgress = lambda *_: None,
 ) -> ScrapeReport:
     """
@@ -49,6 +51,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
     `render`: fills pages that are empty without their scripts; `None`: they are skipped.
     `raw`: keeps answers, from which pages are read again when the rules of reading change.
     `only`: these URLs and where they redirect to, nothing else. `force`: unconditionally.
+    `accept_loss`: what is not found twice goes, even if most of the site does.
     `progress(done, total, failed, host)` is called a few times a second.
     Raises `Misconfigured` for sources that name nothing, `Permanent` or `Retryable` if
     nothing can be discovered or no page at all can be had; nothing is lost then.
@@ -63,6 +66,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
         pool=pool,
         visit=visit,
         force=force,
+        accept_loss=accept_loss,
         progress=progress,
     )
     crawling = Crawling(Seeds(sources, crawl=settings.crawl, only=only), tools)
@@ -81,6 +85,9 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
         if only is None:
             raw.prune(worth_keeping(catalogue))
     settle_duplicates(catalogue, artifacts, crawling.journal)
+    for outcome in settle_moves(catalogue, visit):
+        crawling.journal.settle(outcome)
+    crawling.journal.flush()
     _require_pages(catalogue)
     return crawling.report
 

@@ -7,10 +7,8 @@ from indexer.artifacts import Reason
 # what takes away the page that a URL had
 FINAL = frozenset(
     (
-        Reason.NOT_FOUND,
         Reason.GONE,
         Reason.NOINDEX,
-        Reason.SOFT_404,
         Reason.REDIRECT,
         Reason.NOT_A_PAGE,
         Reason.UNSUPPORTED,
@@ -18,6 +16,8 @@ FINAL = frozenset(
         Reason.NO_TEXT,
     )
 )
+# what does so if a second request, later in the run, says it again
+DOUBTED = frozenset((Reason.NOT_FOUND, Reason.SOFT_404))
 # not the page's fault: settled so in a run that was killed, it is tried again when that is resumed
 PASSING = frozenset(
     (

@@ -22,12 +22,13 @@ from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.pipeline.duplicates import has_page
 from indexer.pipeline.rendering import FACTS, Rendering
-from indexer.pipeline.verdicts import ABSENT, FINAL, LASTING, SKIPPING
+from indexer.pipeline.verdicts import ABSENT, DOUBTED, FINAL, LASTING, SKIPPING
 from indexer.ports import Artifacts, Fetch, RawResponses, Response, UrlRow, Validators
 
 if TYPE_CHECKING:
     from indexer.pipeline.discovery import RobotsFiles
 
+_HOPS = 3  # redirects that a second request follows
 _TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "text/html", ".md": "text/markdown"}
 
 
@@ -152,6 +153,23 @@ class Visitor:
         outcome = replace(outcome, facts=self._facts(row, scraped.links) | outcome.facts)
         return Visited(outcome=kept(outcome, row), links=scraped.links, fetched=response.status == 200)  # noqa: PLR2004
 
+    async def again(self, source: Source) -> Outcome:
+        """
+        What a URL comes to if nothing is known of it: asked once more, without conditions.
+
+        A redirect is followed within the scope, and its end told under the URL's own name.
+        """
+        url, hops = source.url, 0
+        while True:
+            one = replace(source, url=url)
+            reason, detail = await self._robots.allows(url)
+            answer = await self._ask(one, None) if not reason else self._without(one, None, reason, detail)
+            visited = answer if isinstance(answer, Visited) else await self.read(one, None, answer)
+            hops += 1
+            if not visited.target or hops > _HOPS:
+                return replace(visited.outcome, url=source.url)
+            url = visited.target
+
     def _known(self, source: Source, row: UrlRow | None, response: Response) -> Visited | None:
         """What a response comes to that need not be read again; `None` if it must."""
         if response.status != 200 or self._force:  # noqa: PLR2004 - HTTP
@@ -212,6 +230,7 @@ class Visitor:
                 status=row.status,
                 content=row.content,
                 not_modified=True,
+                facts=_cleared(row),
             )
             return Visited(outcome=outcome, links=links, alternates=alternates, not_modified=True)
         outcome = Outcome(
@@ -279,11 +298,17 @@ def kept(outcome: Outcome, row: UrlRow | None) -> Outcome:
     The outcome, or that the last good page stands although the URL cannot be had just now.
 
     A page that was there and is no more is skipped, not failed: nobody has to look into it.
+    That it is not found takes a second request to be believed: see `evidence`.
     """
-    if outcome.reason in ABSENT and row is not None and (has_page(row) or _absent(row)):
+    if row is not None and "tombstone" in row.facts and outcome.state is not State.FETCHED:
+        outcome = replace(outcome, facts={**outcome.facts, "tombstone": row.facts["tombstone"]})
+    if outcome.reason in ABSENT and row is not None and _absent(row):
+        return replace(outcome, state=State.SKIPPED)
+    if outcome.reason is Reason.GONE and has_page(row):
         return replace(outcome, state=State.SKIPPED)
     if row is None or not has_page(row) or outcome.reason in FINAL or outcome.state is State.FETCHED:
         return outcome
+    doubt = ", to be confirmed" if outcome.reason in DOUBTED else ""
     facts = {name: value for name, value in row.facts.items() if name != "redirect"}
     if "redirect" in outcome.facts:
         facts["redirect"] = outcome.facts["redirect"]
@@ -291,7 +316,7 @@ def kept(outcome: Outcome, row: UrlRow | None) -> Outcome:
         url=row.url,
         state=standing(row),
         reason=outcome.reason,
-        detail=f"kept the last good version: {outcome.detail}",
+        detail=f"kept the last good version{doubt}: {outcome.detail}".removesuffix(": "),
         final_url=row.url,
         status=outcome.status,
         facts=facts,
@@ -356,9 +381,14 @@ def read_file(url: str, *, limit: int) -> Response | Visited:
     return Response(url=url, final_url=url, status=200, headers={"content-type": kind}, body=body)
 
 
+def _cleared(row: UrlRow) -> dict[str, object]:
+    """The row's facts without what spoke against a page that answers again."""
+    return {name: fact for name, fact in row.facts.items() if name not in ("strikes", "tombstone")}
+
+
 def _foreign(row: UrlRow | None) -> dict[str, object]:
     """Facts that others wrote."""
     facts = dict(row.facts) if row is not None else {}
-    for name in ("reader", "links", "redirect", "canonical", "hidden", *FACTS):
+    for name in ("reader", "links", "redirect", "canonical", "hidden", "strikes", "tombstone", *FACTS):
         facts.pop(name, None)
     return facts
