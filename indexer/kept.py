@@ -1,10 +1,12 @@
-"""The edge behind which answers of servers are kept: one of `indexer.ports`, which names it."""
+"""The edges behind which is kept what is known of URLs: two of `indexer.ports`, which names them."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
-from indexer.records import Response
+from indexer.artifacts import Outcome, Source, State
+from indexer.records import Edition, Resource, Response, UrlRow
 
 
 class RawResponses(Protocol):
@@ -36,4 +38,76 @@ class RawResponses(Protocol):
 
     def prune(self, keep: set[str]) -> None:
         """Forget all answers but those of these URL keys."""
+        ...
+
+
+class Catalogue(Protocol):
+    """
+    The URL table of one project: what was found, where it stands, and why.
+
+    One writer. Every call is one transaction, durable when it returns.
+    """
+
+    def discover(self, sources: Iterable[Source], visit: int = 0) -> list[str]:
+        """Add URLs that run `visit` found named; a known URL only gains `found_in`. Returns the new ones."""
+        ...
+
+    def flag_stale(self, visit: int) -> None:
+        """Flag the pages that run `visit`, which read all of its sources, found nowhere, and no others."""
+        ...
+
+    def editions(self, generation: str) -> Iterator[Edition]:
+        """The pages of a generation, by key; none for one that was published before this was kept."""
+        ...
+
+    def keep_editions(self, generation: str, editions: Iterable[Edition]) -> None: ...
+
+    def forget_editions(self, keep: Collection[str]) -> None: ...
+
+    def get(self, url: str) -> UrlRow | None: ...
+
+    def rows(self, *, state: State | None = None) -> Iterator[UrlRow]: ...
+
+    def due(self, visit: int) -> Iterator[UrlRow]:
+        """URLs that run `visit` has not dealt with, by depth, then in order of discovery."""
+        ...
+
+    def mark(self, outcomes: Iterable[Outcome], visit: int) -> None: ...
+
+    def settle(self, states: Iterable[tuple[str, State, str, str]]) -> None:
+        """Set (url, state, reason, detail) after a later phase; the visit stays as it is."""
+        ...
+
+    def refile(self, url: str, *, content: str, facts: Mapping[str, Any]) -> None:
+        """A page was read anew from the same answer: its digest and facts. What was asked and when stays."""
+        ...
+
+    def by_content(self, content: str) -> str:
+        """The first URL whose page has this text digest, or an empty string."""
+        ...
+
+    def sharing(self, content: str) -> list[str]:
+        """URLs whose page had this text digest, in order of discovery; none for an empty one."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """URLs by state."""
+        ...
+
+    def reasons(self) -> dict[tuple[str, str], int]:
+        """URLs by (state, reason)."""
+        ...
+
+    def resource(self, url: str) -> Resource | None: ...
+
+    def keep_resource(self, resource: Resource) -> None: ...
+
+    def open_visit(self, resume_hours: float) -> int:
+        """The number of the run to work on: the open one if young enough, else a new one."""
+        ...
+
+    def close_visit(self, visit: int) -> None: ...
+
+    def last_visit(self) -> tuple[int, str, str]:
+        """(number, opened, closed) of the last run; (0, '', '') before the first."""
         ...

@@ -5,7 +5,7 @@ The edges: one narrow Protocol each. `indexer.adapters` implements them and
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from indexer.artifacts import (
@@ -13,15 +13,12 @@ from indexer.artifacts import (
     ChunkedPage,
     EmbeddedPage,
     Manifest,
-    Outcome,
     Page,
     Payload,
     Point,
-    Source,
-    State,
 )
 from indexer.errors import IndexerError
-from indexer.kept import RawResponses
+from indexer.kept import Catalogue, RawResponses
 from indexer.records import Edition, Limits, Project, Resource, Response, Scored, Sparse, UrlRow, Validators
 
 TOO_LONG = "too-long"  # the reason of a `Permanent` that a shorter text would not meet
@@ -221,78 +218,6 @@ class Artifacts(Protocol):
     def save_snapshot(self, snapshot: Bm25Snapshot) -> None: ...
 
     def load_snapshot(self) -> Bm25Snapshot | None: ...
-
-
-class Catalogue(Protocol):
-    """
-    The URL table of one project: what was found, where it stands, and why.
-
-    One writer. Every call is one transaction, durable when it returns.
-    """
-
-    def discover(self, sources: Iterable[Source], visit: int = 0) -> list[str]:
-        """Add URLs that run `visit` found named; a known URL only gains `found_in`. Returns the new ones."""
-        ...
-
-    def flag_stale(self, visit: int) -> None:
-        """Flag the pages that run `visit`, which read all of its sources, found nowhere, and no others."""
-        ...
-
-    def editions(self, generation: str) -> Iterator[Edition]:
-        """The pages of a generation, by key; none for one that was published before this was kept."""
-        ...
-
-    def keep_editions(self, generation: str, editions: Iterable[Edition]) -> None: ...
-
-    def forget_editions(self, keep: Collection[str]) -> None: ...
-
-    def get(self, url: str) -> UrlRow | None: ...
-
-    def rows(self, *, state: State | None = None) -> Iterator[UrlRow]: ...
-
-    def due(self, visit: int) -> Iterator[UrlRow]:
-        """URLs that run `visit` has not dealt with, by depth, then in order of discovery."""
-        ...
-
-    def mark(self, outcomes: Iterable[Outcome], visit: int) -> None: ...
-
-    def settle(self, states: Iterable[tuple[str, State, str, str]]) -> None:
-        """Set (url, state, reason, detail) after a later phase; the visit stays as it is."""
-        ...
-
-    def refile(self, url: str, *, content: str, facts: Mapping[str, Any]) -> None:
-        """A page was read anew from the same answer: its digest and facts. What was asked and when stays."""
-        ...
-
-    def by_content(self, content: str) -> str:
-        """The first URL whose page has this text digest, or an empty string."""
-        ...
-
-    def sharing(self, content: str) -> list[str]:
-        """URLs whose page had this text digest, in order of discovery; none for an empty one."""
-        ...
-
-    def counts(self) -> dict[str, int]:
-        """URLs by state."""
-        ...
-
-    def reasons(self) -> dict[tuple[str, str], int]:
-        """URLs by (state, reason)."""
-        ...
-
-    def resource(self, url: str) -> Resource | None: ...
-
-    def keep_resource(self, resource: Resource) -> None: ...
-
-    def open_visit(self, resume_hours: float) -> int:
-        """The number of the run to work on: the open one if young enough, else a new one."""
-        ...
-
-    def close_visit(self, visit: int) -> None: ...
-
-    def last_visit(self) -> tuple[int, str, str]:
-        """(number, opened, closed) of the last run; (0, '', '') before the first."""
-        ...
 
 
 class Registry(Protocol):

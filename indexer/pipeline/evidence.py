@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from indexer.artifacts import Outcome, Reason, Source, State
 from indexer.crawl.urls import netloc
 from indexer.pipeline.duplicates import has_page
+from indexer.pipeline.journal import Journal
 from indexer.pipeline.verdicts import DOUBTED
 from indexer.pipeline.visiting import Visitor
 from indexer.ports import Catalogue, UrlRow
@@ -93,16 +94,15 @@ def bury(outcome: Outcome, row: UrlRow | None) -> Outcome:
     return replace(outcome, facts={**(outcome.facts or row.facts), "tombstone": stone})
 
 
-def settle_moves(catalogue: Catalogue, visit: int) -> list[Outcome]:
-    """For pages that went in run `visit` and whose text is now at another URL: where they moved."""
-    moved = []
+def settle_moves(catalogue: Catalogue, journal: Journal, visit: int) -> None:
+    """For pages that went in run `visit` and whose text is now at another URL: say where they moved."""
     for row in catalogue.rows(state=State.SKIPPED):
         stone = row.facts.get("tombstone")
         if row.visit != visit or not stone or stone.get("moved_to"):
             continue
         target = catalogue.by_content(stone["content"]) if stone["content"] else ""
         if target and target != row.url:
-            moved.append(
+            journal.settle(
                 Outcome(
                     url=row.url,
                     state=row.state,
@@ -113,7 +113,7 @@ def settle_moves(catalogue: Catalogue, visit: int) -> list[Outcome]:
                     facts={**row.facts, "tombstone": {**stone, "moved_to": target}},
                 )
             )
-    return moved
+    journal.flush()
 
 
 def _standing(row: UrlRow, facts: dict[str, object], detail: str) -> Outcome:

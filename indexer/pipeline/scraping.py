@@ -62,13 +62,8 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
         artifacts=artifacts,
         fetch=fetch,
         render=render,
-        raw=raw,
-        pool=pool,
-        visit=visit,
-        force=force,
-        accept_loss=accept_loss,
-        progress=progress,
-    )
+        raw=raw, pool=pool, visit=visit, force=force, accept_loss=accept_loss, progress=progress,
+    )  # fmt: skip
     crawling = Crawling(Seeds(sources, crawl=settings.crawl, only=only), tools)
     try:
         await crawling.all()
@@ -85,9 +80,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
         if only is None:
             raw.prune(worth_keeping(catalogue))
     settle_duplicates(catalogue, artifacts, crawling.journal)
-    for outcome in settle_moves(catalogue, visit):
-        crawling.journal.settle(outcome)
-    crawling.journal.flush()
+    settle_moves(catalogue, crawling.journal, visit)
     _require_pages(catalogue)
     return crawling.report
 
