@@ -48,7 +48,7 @@ class Reason(StrEnum):
     ENCRYPTED = "encrypted"  # a document that asks for a password
     DAMAGED = "damaged"  # a document that no reader can open
     NO_TEXT = "no-text"  # a document of images: a scan
-    LIMIT = "limit"  # --max-pages, --max-depth or a trap limit cut it off
+    LIMIT = "limit"  # --max-pages, --max-depth, --max-minutes or a trap limit cut it off
     BAD_URL = "bad-url"
     PENDING = "pending"  # not visited yet: the run was interrupted
     # failed: something is wrong; retried by the next run
@@ -82,6 +82,38 @@ class Sources(Struct, frozen=True, kw_only=True, omit_defaults=True):
     urls: tuple[str, ...] = ()
     crawl: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+
+
+class Label(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """
+    What a document is as a source: its dataset, and that one's rank among the sources.
+
+    `layer`: the rank's name (`norm`, `faq` …), which a source policy orders. `language`:
+    empty: the page's own. `effective_date`: ISO 8601, as given.
+    """
+
+    dataset: str = ""
+    layer: str = ""
+    language: str = ""
+    edition: str = ""
+    status: str = ""
+    effective_date: str = ""
+    deprecated: bool = False
+
+
+class Dataset(Label, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """
+    A labelled part of a project: the pages under `url_prefix`, of `sitemap`, or `urls` themselves.
+
+    `url_prefix`: a URL, or a path that begins with `/`.
+    """
+
+    sitemap: str = ""
+    url_prefix: str = ""
+    urls: tuple[str, ...] = ()
+
+
+UNLABELLED = Label()
 
 
 class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -121,7 +153,9 @@ class Page(Struct, frozen=True, kw_only=True):
 
     `url` is its identity (canonical spelling of the final URL). `aliases` are other
     addresses with the same document. `content` digests what the chunker reads. `hidden`:
-    text that was found but kept out (invisible, or orders to a language model).
+    text that was found but kept out (invisible, or orders to a language model). `site`: lines
+    beside the page's own text that say how to reach the business. `declared`:
+    what its meta tags say of it as a source; `label`: what it is as one.
     """
 
     schema: int = SCHEMA
@@ -143,6 +177,9 @@ class Page(Struct, frozen=True, kw_only=True):
     links: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    site: tuple[str, ...] = ()
+    declared: dict[str, str] = field(default_factory=dict)
+    label: Label = UNLABELLED
 
 
 class Chunk(Struct, frozen=True, kw_only=True):
@@ -178,6 +215,7 @@ class ChunkedPage(Struct, frozen=True, kw_only=True):
     mode: str
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...] = ()
+    label: Label = UNLABELLED
 
 
 class EmbeddedChunk(Struct, frozen=True, kw_only=True):
@@ -214,6 +252,7 @@ class EmbeddedPage(Struct, frozen=True, kw_only=True):
     dimension: int
     chunks: tuple[EmbeddedChunk, ...]
     notes: tuple[str, ...] = ()
+    label: Label = UNLABELLED
 
 
 class Payload(Struct, frozen=True, kw_only=True):
@@ -231,6 +270,12 @@ class Payload(Struct, frozen=True, kw_only=True):
     point: str = ""
     points: tuple[str, ...] = ()
     parent: str = ""
+    dataset: str = ""
+    layer: str = ""
+    edition: str = ""
+    status: str = ""
+    effective_date: str = ""
+    deprecated: bool = False
 
 
 class Point(Struct, frozen=True, kw_only=True):
@@ -346,3 +391,9 @@ class Hit(Struct, frozen=True, kw_only=True):
     point: str = ""
     points: tuple[str, ...] = ()
     parent: str = ""
+    dataset: str = ""
+    layer: str = ""
+    edition: str = ""
+    status: str = ""
+    effective_date: str = ""
+    deprecated: bool = False

@@ -19,7 +19,18 @@ from indexer.artifacts import (
 )
 from indexer.errors import IndexerError
 from indexer.kept import Catalogue, RawResponses
-from indexer.records import Edition, Limits, Project, Resource, Response, Scored, Sparse, UrlRow, Validators
+from indexer.records import (
+    Edition,
+    Limits,
+    Project,
+    Resource,
+    Response,
+    Scored,
+    Sparse,
+    UrlRow,
+    Validators,
+    Where,
+)
 
 TOO_LONG = "too-long"  # the reason of a `Permanent` that a shorter text would not meet
 
@@ -55,6 +66,7 @@ __all__ = [
     "Vector",
     "VectorCache",
     "VectorStore",
+    "Where",
 ]
 
 Artifact = TypeVar("Artifact", Page, ChunkedPage, EmbeddedPage)
@@ -248,6 +260,17 @@ class Bot(Protocol):
 
 DENSE_VECTOR = "dense"  # cosine
 SPARSE_VECTOR = "bm25"  # document side of BM25; the engine multiplies by IDF
+# payload fields that `Where` may name, which an engine indexes
+FILTERED: dict[str, type] = {
+    "doc_id": str,
+    "url": str,
+    "language": str,
+    "article": str,
+    "points": str,
+    "dataset": str,
+    "layer": str,
+    "deprecated": bool,
+}
 
 
 class Generation(Protocol):
@@ -272,8 +295,18 @@ class Reader(Protocol):
     manifest: Manifest
     snapshot: Bm25Snapshot
 
-    def nearest(self, queries: Sequence[Vector | Sparse], limit: int) -> list[list[Scored]]:
-        """The best `limit` points for each query, best first; equal scores in any order."""
+    def nearest(
+        self, queries: Sequence[Vector | Sparse], limit: int, where: Where | None = None
+    ) -> list[list[Scored]]:
+        """
+        The best `limit` points for each query, best first; equal scores in any order.
+
+        `where`: asked of the engine with the query, so that what it excludes takes no place.
+        """
+        ...
+
+    def select(self, where: Where, limit: int) -> list[str]:
+        """Ids of at most `limit` points that `where` admits, sorted."""
         ...
 
     def payloads(self, ids: Sequence[str]) -> dict[str, Payload]: ...

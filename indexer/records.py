@@ -123,6 +123,19 @@ class Scored(Struct, frozen=True):
     score: float
 
 
+class Where(Struct, frozen=True, kw_only=True):
+    """
+    Which points may be found: for every field of the payload named, it is one of the values.
+
+    A list field fits if any of its items does. `Where()` is all points.
+    """
+
+    fields: Mapping[str, tuple[str | bool, ...]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.fields)
+
+
 class Sparse(Struct, frozen=True, kw_only=True):
     """A sparse vector: `indices` ascend without repeats and pair with `values`."""
 

@@ -91,10 +91,17 @@ class Render(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Extract(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a response becomes markdown. `max_document_pages`: of a PDF or DOCX."""
+    """
+    How a response becomes markdown. `max_document_pages`: of a PDF or DOCX.
+
+    `labels`: meta tags `meta_prefix:status` and the like are read (`*`: of any prefix); a
+    project with datasets turns it on.
+    """
 
     favor_recall: bool = True
     max_document_pages: Positive = 500
+    labels: bool = False
+    meta_prefix: str = "*"
 
 
 class Chunking(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -28,6 +28,7 @@ from indexer.adapters.edge_engine import (
     apparent_size,
     count_points,
     create_shard,
+    engine_filter,
     engine_point,
     engine_query,
     load_shard,
@@ -41,7 +42,7 @@ from indexer.adapters.generations import PUBLISHED, REBUILD, SEALED, Generations
 from indexer.artifacts import Bm25Snapshot, Manifest, Payload, Point
 from indexer.errors import IndexerError, Misconfigured, Permanent, disk_error
 from indexer.ids import collection_name
-from indexer.ports import SPARSE_VECTOR, Scored, Sparse
+from indexer.ports import SPARSE_VECTOR, Scored, Sparse, Where
 
 if TYPE_CHECKING:
     from indexer.ports import Vector
@@ -236,17 +237,31 @@ class EdgeReader:
             self.close()
             raise
 
-    def nearest(self, queries: Sequence[Vector | Sparse], limit: int) -> list[list[Scored]]:
+    def nearest(
+        self, queries: Sequence[Vector | Sparse], limit: int, where: Where | None = None
+    ) -> list[list[Scored]]:
         """The best `limit` points for each query."""
         import qdrant_edge as engine
 
+        admitted = engine_filter(where) if where else None
         requests = [
-            engine.QueryRequest(limit=limit, query=engine_query(query), with_payload=False)
+            engine.QueryRequest(limit=limit, query=engine_query(query), filter=admitted, with_payload=False)
             for query in queries
         ]
         with mapped(self._path):
             answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
         return [[Scored(str(point.id), point.score) for point in answer] for answer in answers]
+
+    def select(self, where: Where, limit: int) -> list[str]:
+        """Ids of at most `limit` points that `where` admits."""
+        import qdrant_edge as engine
+
+        request = engine.ScrollRequest(
+            limit=limit, filter=engine_filter(where), with_payload=False, with_vector=False
+        )
+        with mapped(self._path):
+            records, _ = self._shard.scroll(request)
+        return sorted(str(record.id) for record in records)
 
     def payloads(self, ids: Sequence[str]) -> dict[str, Payload]:
         """What the points carry, by id."""

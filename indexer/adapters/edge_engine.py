@@ -21,7 +21,7 @@ import msgspec
 from indexer.adapters.generations import REBUILD
 from indexer.artifacts import Point
 from indexer.errors import IndexerError, disk_error
-from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, Sparse
+from indexer.ports import DENSE_VECTOR, FILTERED, SPARSE_VECTOR, Sparse, Where
 
 if TYPE_CHECKING:
     from indexer.ports import Vector
@@ -40,7 +40,11 @@ def create_shard(path: Path, dimension: int) -> Any:
         optimizers=engine.EdgeOptimizersConfig(indexing_threshold=EXACT_UP_TO),
         wal_enabled=False,  # with it one process at a time could read; a generation commits by `flush`
     )
-    return engine.EdgeShard.create(str(path), config)
+    shard = engine.EdgeShard.create(str(path), config)
+    for name in FILTERED:
+        keyword = engine.PayloadSchemaType.Keyword
+        shard.update(engine.UpdateOperation.create_field_index(_key(name), keyword))
+    return shard
 
 
 def load_shard(path: Path) -> Any:
@@ -64,7 +68,18 @@ def engine_point(point: Point) -> Any:
 
     sparse = engine.SparseVector(list(point.indices), list(point.values))
     vectors: dict[str, Any] = {DENSE_VECTOR: list(point.dense), SPARSE_VECTOR: sparse}
-    return engine.Point(point.id, vectors, msgspec.structs.asdict(point.payload))
+    payload = msgspec.structs.asdict(point.payload)
+    payload |= {_key(name): _word(payload[name]) for name, kind in FILTERED.items() if kind is bool}
+    return engine.Point(point.id, vectors, payload)
+
+
+def _key(name: str) -> str:
+    """The field that a filter asks for: filters never match a truth value, so that it has a word too."""
+    return f"{name}_word" if FILTERED[name] is bool else name
+
+
+def _word(value: str | bool) -> str:
+    return value if isinstance(value, str) else str(value).lower()
 
 
 def engine_query(query: Vector | Sparse) -> Any:
@@ -75,6 +90,17 @@ def engine_query(query: Vector | Sparse) -> Any:
         sparse = engine.SparseVector(list(query.indices), list(query.values))
         return engine.Query.Nearest(sparse, using=SPARSE_VECTOR)
     return engine.Query.Nearest(query.tolist(), using=DENSE_VECTOR)
+
+
+def engine_filter(where: Where) -> Any:
+    """`where` as the engine takes it."""
+    import qdrant_edge as engine
+
+    conditions: list[Any] = []
+    for name, values in where.fields.items():
+        match = engine.MatchAny([_word(value) for value in values])
+        conditions.append(engine.FieldCondition(key=_key(name), match=match))
+    return engine.Filter(must=conditions)
 
 
 def size_of(point: Point) -> int:

@@ -23,6 +23,7 @@ from indexer.adapters.qdrant_requests import (
     EXACT_UP_TO,
     batches_of,
     create_collection,
+    server_filter,
     server_point,
     server_query,
 )
@@ -30,7 +31,7 @@ from indexer.adapters.qdrant_server import Missing, Server, TooLarge
 from indexer.artifacts import Bm25Snapshot, Manifest, Payload, Point
 from indexer.errors import IndexerError, Misconfigured, Permanent, Retryable
 from indexer.ids import collection_alias, collection_name
-from indexer.ports import SPARSE_VECTOR, Scored, Sparse
+from indexer.ports import SPARSE_VECTOR, Scored, Sparse, Where
 from indexer.settings import Store
 
 if TYPE_CHECKING:
@@ -288,14 +289,31 @@ class QdrantReader:
             self.close()
             raise
 
-    def nearest(self, queries: Sequence[Vector | Sparse], limit: int) -> list[list[Scored]]:
+    def nearest(
+        self, queries: Sequence[Vector | Sparse], limit: int, where: Where | None = None
+    ) -> list[list[Scored]]:
         """The best `limit` points for each query, in one request."""
-        requests = [server_query(query, limit) for query in queries]
+        requests = [server_query(query, limit, where) for query in queries]
         answers = self._server.call(
             f"search {self._collection}",
             lambda client: client.query_batch_points(self._collection, requests),
         )
         return [[Scored(str(point.id), point.score) for point in answer.points] for answer in answers]
+
+    def select(self, where: Where, limit: int) -> list[str]:
+        """Ids of at most `limit` points that `where` admits."""
+
+        def scroll(client: Any) -> Any:
+            return client.scroll(
+                self._collection,
+                scroll_filter=server_filter(where),
+                limit=limit,
+                with_payload=False,
+                with_vectors=False,
+            )
+
+        records, _ = self._server.call(f"list points of {self._collection}", scroll)
+        return sorted(str(record.id) for record in records)
 
     def payloads(self, ids: Sequence[str]) -> dict[str, Payload]:
         """What the points carry, by id."""

@@ -9,7 +9,7 @@ import msgspec
 
 from indexer.adapters.qdrant_server import Server
 from indexer.artifacts import Point
-from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, Sparse
+from indexer.ports import DENSE_VECTOR, FILTERED, SPARSE_VECTOR, Sparse, Where
 
 if TYPE_CHECKING:
     from indexer.ports import Vector
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 BATCH = 128  # points in one request
 BATCH_BYTES = 8 << 20  # of JSON, roughly; the server's own limit is 32 MB
 EXACT_UP_TO = 100_000  # KB of vectors in a segment that gets no graph: search there is exact
-INDEXED = ("doc_id", "url", "language", "article", "points")
 
 _BYTES_A_NUMBER = 22  # of a float64 in JSON
 
@@ -40,11 +39,13 @@ def create_collection(server: Server, collection: str, dimension: int) -> None:
         )
 
     server.call(f"create {collection}", create)
-    for field in INDEXED:  # before the points come: an index built later stops the collection
+    for field, of in FILTERED.items():  # before the points come: an index built later stops the collection
         server.call(
             f"index {field} of {collection}",
-            lambda client, field=field: client.create_payload_index(  # type: ignore[misc]
-                collection, field, models.PayloadSchemaType.KEYWORD
+            lambda client, field=field, of=of: client.create_payload_index(  # type: ignore[misc]
+                collection,
+                field,
+                models.PayloadSchemaType.BOOL if of is bool else models.PayloadSchemaType.KEYWORD,
             ),
         )
 
@@ -58,17 +59,36 @@ def server_point(point: Point) -> Any:
     return models.PointStruct(id=point.id, vector=vectors, payload=msgspec.structs.asdict(point.payload))
 
 
-def server_query(query: Vector | Sparse, limit: int) -> Any:
+def server_filter(where: Where) -> Any:
+    """`where` as the server takes it."""
+    from qdrant_client import models
+
+    conditions: list[Any] = []
+    for name, values in where.fields.items():
+        if all(isinstance(value, str) for value in values):
+            match = models.MatchAny(any=[str(value) for value in values])
+            conditions.append(models.FieldCondition(key=name, match=match))
+        else:
+            either: list[Any] = [
+                models.FieldCondition(key=name, match=models.MatchValue(value=value)) for value in values
+            ]
+            conditions.append(models.Filter(should=either))
+    return models.Filter(must=conditions)
+
+
+def server_query(query: Vector | Sparse, limit: int, where: Where | None = None) -> Any:
     """A nearest-neighbour query over the vector that is of the same kind, without payloads."""
     from qdrant_client import models
 
+    admitted = server_filter(where) if where else None
     if isinstance(query, Sparse):
         vector: Any = models.SparseVector(indices=list(query.indices), values=list(query.values))
-        return models.QueryRequest(query=vector, using=SPARSE_VECTOR, limit=limit)
+        return models.QueryRequest(query=vector, using=SPARSE_VECTOR, limit=limit, filter=admitted)
     return models.QueryRequest(
         query=query.tolist(),
         using=DENSE_VECTOR,
         limit=limit,
+        filter=admitted,
         params=models.SearchParams(hnsw_ef=max(limit, 128)),
     )
 

@@ -102,6 +102,25 @@ CRAWL: dict[str, Any] = {
         typer.Option("--private-origin", help="Send these only to https://HOST[:PORT]; repeatable."),
     ],
 }
+DATASET: dict[str, Any] = {
+    "datasets": Annotated[
+        Path | None,
+        typer.Option("--datasets", help="JSON or TOML list of datasets with sitemap and url_prefix."),
+    ],
+    "dataset": Annotated[str | None, typer.Option("--dataset", help="Name of the dataset of these SOURCES.")],
+    "layer": Annotated[str | None, typer.Option("--layer", help="Its rank in the source policy.")],
+    "dataset_language": Annotated[
+        str | None, typer.Option("--dataset-language", help="Its language (default: each page's own).")
+    ],
+    "edition": Annotated[str | None, typer.Option("--edition", help="Its edition, as it is to be cited.")],
+    "status": Annotated[str | None, typer.Option("--status", help="Its status: in_force, project …")],
+    "effective_date": Annotated[
+        str | None, typer.Option("--effective-date", help="When it enters into force, YYYY-MM-DD.")
+    ],
+    "deprecated": Annotated[
+        bool | None, typer.Option("--deprecated/--not-deprecated", help="Whether it is no longer valid.")
+    ],
+}
 PHASES: dict[str, Any] = {
     "llm_chunk": LlmChunk,
     "workers": Annotated[

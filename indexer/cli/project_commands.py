@@ -147,6 +147,8 @@ def _life_text(life: dict[str, Any]) -> str:
         lines.append(
             ("page", f"{' · '.join(part for part in known if part)} · {page['characters']} characters")
         )
+        if "dataset" in page:
+            lines.append(("dataset", " · ".join(str(value) for value in page["dataset"].values())))
         lines += [("", note) for note in page["notes"]]
         lines += [("kept out" if not number else "", text) for number, text in enumerate(page["hidden"])]
     if chunks:
@@ -182,6 +184,10 @@ def _status_text(facts: dict[str, Any]) -> str:
         else "  last run     none",
         f"  index        {facts['generation'] or 'none'} ({facts['points']} points, {facts['model'] or '-'})",
         f"  registered   {'yes, ' + facts['bot_url'] if facts['registered'] else 'no'}",
+    ]
+    lines += [
+        f"  dataset      {one['dataset'] or 'none'} ({one['layer'] or '-'}): {one['pages']} pages"
+        for one in facts["datasets"]
     ]
     stale, hidden = facts["stale"], facts["hidden"]
     if facts["gone"]:

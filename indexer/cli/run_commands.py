@@ -9,6 +9,7 @@ import typer
 
 from indexer.cli.options import (
     CRAWL,
+    DATASET,
     LISTED,
     PHASES,
     SOURCES,
@@ -22,7 +23,7 @@ from indexer.cli.session import Session, command
 from indexer.errors import Exit, IndexerError, Misconfigured
 
 if TYPE_CHECKING:
-    from indexer.artifacts import Sources
+    from indexer.artifacts import Dataset, Sources
     from indexer.pipeline.report import Report
     from indexer.ports import Project
 
@@ -31,10 +32,10 @@ Text = Annotated[str, typer.Option(help="Text, or @FILE to read it from a file."
 
 def add(app: typer.Typer) -> None:
     """Register the commands."""
-    command(app, "init-project", sources=SOURCES, crawl=CRAWL, phases=PHASES)(init_project)
-    command(app, "seed", sources=SOURCES, crawl=CRAWL, phases=PHASES)(seed)
-    command(app, "add-urls", listed=LISTED, crawl=CRAWL, phases=PHASES)(add_urls)
-    command(app, "add-files", phases=PHASES)(add_files)
+    command(app, "init-project", sources=SOURCES, labels=DATASET, crawl=CRAWL, phases=PHASES)(init_project)
+    command(app, "seed", sources=SOURCES, labels=DATASET, crawl=CRAWL, phases=PHASES)(seed)
+    command(app, "add-urls", listed=LISTED, labels=DATASET, crawl=CRAWL, phases=PHASES)(add_urls)
+    command(app, "add-files", labels=DATASET, phases=PHASES)(add_files)
 
 
 def init_project(  # noqa: PLR0913 - the command's options
@@ -48,6 +49,7 @@ def init_project(  # noqa: PLR0913 - the command's options
     start_reply: Text = "",
     bot_url: Annotated[str, typer.Option(help="Address of the running bot.")] = "",
     sources: dict[str, Any],
+    labels: dict[str, Any],
     crawl: dict[str, Any],
     phases: dict[str, Any],
 ) -> Exit:
@@ -55,7 +57,7 @@ def init_project(  # noqa: PLR0913 - the command's options
     from indexer.pipeline.projects import create, forget_if_empty, text_or_file
     from indexer.ports import Project
 
-    parsed = sources_of(sources)
+    parsed, datasets = _named(labels, sources_of(sources))
     flags = flags_of(crawl, phases)
     _check(session, Project(id="", name=name), parsed, flags, phases)  # nothing is left behind by bad options
     prompts = {"prompt1": text_or_file(prompt1), "start_reply": text_or_file(start_reply)}
@@ -73,7 +75,7 @@ def init_project(  # noqa: PLR0913 - the command's options
     )
     session.console.say(f"Created project {project.name} ({project.id})")
     try:
-        return _run(session, project, parsed, flags, phases)
+        return _run(session, project, parsed, flags, phases, datasets=datasets)
     except IndexerError:
         if forget_if_empty(session.wiring(project), project):
             session.console.say(f"Nothing was found, so project {project.name} was removed again")
@@ -86,14 +88,15 @@ def seed(
     project_name: ProjectName = "",
     project_id: Annotated[str, typer.Option("--project-id", help="The project's id.")] = "",
     sources: dict[str, Any],
+    labels: dict[str, Any],
     crawl: dict[str, Any],
     phases: dict[str, Any],
 ) -> Exit:
     """Bring a project up to date; SOURCES are added to those it has."""
-    parsed, flags = sources_of(sources), flags_of(crawl, phases)
+    (parsed, datasets), flags = _named(labels, sources_of(sources)), flags_of(crawl, phases)
     project = session.project(project_name, project_id)
     _check(session, project, parsed, flags, phases)
-    return _run(session, project, parsed, flags, phases)
+    return _run(session, project, parsed, flags, phases, datasets=datasets)
 
 
 def add_urls(
@@ -101,16 +104,17 @@ def add_urls(
     *,
     project_name: ProjectName,
     listed: dict[str, Any],
+    labels: dict[str, Any],
     crawl: dict[str, Any],
     phases: dict[str, Any],
 ) -> Exit:
     """Add single pages to a project and index them."""
-    parsed = sources_of(listed)
+    parsed, datasets = _named(labels, sources_of(listed))
     if not parsed.urls:
         raise Misconfigured("name pages with --urls U1,U2 or --urls-file FILE")
     project, flags = session.project(project_name), flags_of(crawl, phases)
     _check(session, project, parsed, flags, phases)
-    return _run(session, project, parsed, flags, phases, only=parsed.urls)
+    return _run(session, project, parsed, flags, phases, only=parsed.urls, datasets=datasets)
 
 
 def add_files(
@@ -118,6 +122,7 @@ def add_files(
     *,
     project_name: ProjectName,
     paths: Annotated[list[Path], typer.Argument(help="Files (.md, .html, .txt) or folders of them.")],
+    labels: dict[str, Any],
     phases: dict[str, Any],
 ) -> Exit:
     """Add local documents to a project and index them."""
@@ -126,7 +131,8 @@ def add_files(
 
     project = session.project(project_name)
     files = local_files(paths)
-    return _run(session, project, Sources(files=files), {}, phases, only=files)
+    parsed, datasets = _named(labels, Sources(files=files))
+    return _run(session, project, parsed, {}, phases, only=files, datasets=datasets)
 
 
 def _run(
@@ -137,12 +143,13 @@ def _run(
     phases: dict[str, Any],
     *,
     only: tuple[str, ...] = (),
+    datasets: tuple[Dataset, ...] = (),
 ) -> Exit:
     from indexer.artifacts import Sources
     from indexer.pipeline import projects
     from indexer.pipeline.run import Request, run
 
-    project = projects.remember(session.wiring(project, flags), project, sources, flags)
+    project = projects.remember(session.wiring(project, flags), project, sources, flags, datasets)
     wiring = session.wiring(project, {**flags, "run": {"workers": phases["workers"]}})
     known = projects.stored_sources(project)
     request = Request(
@@ -160,6 +167,14 @@ def _run(
     report, exit_code = run(wiring, project, request, session.console)
     session.console.result(report, _summary(report))
     return exit_code
+
+
+def _named(labels: dict[str, Any], sources: Sources) -> tuple[Sources, tuple[Dataset, ...]]:
+    """The datasets among the options, and all sources: those named and those of the datasets."""
+    from indexer.pipeline import datasets, projects
+
+    found = datasets.named(labels, sources)
+    return projects.merge_sources(sources, datasets.sources_of(found)), found
 
 
 def _created_only(session: Session, project: Project) -> Exit:

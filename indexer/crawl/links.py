@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from indexer.crawl.labels import declared
 from indexer.crawl.urls import path_of, resolve
 
 MAX_LINKS = 5000
@@ -27,7 +28,7 @@ class Directives(Struct, frozen=True, kw_only=True):
     """
     `links`: canonical URLs in order, without repeats, with other languages and feeds of the
     site at the end; empty under nofollow. `refresh`: where a quick meta refresh leads.
-    `alternates`: hreflang → URL.
+    `alternates`: hreflang → URL. `declared`: what meta tags say of the page as a source.
     """
 
     noindex: bool = False
@@ -36,16 +37,17 @@ class Directives(Struct, frozen=True, kw_only=True):
     canonical: str = ""
     refresh: str = ""
     alternates: dict[str, str] = {}
+    declared: dict[str, str] = {}
 
 
 def read_directives(
-    tree: Any, *, url: str, token: str, header: str = "", charset: str = "utf-8"
+    tree: Any, *, url: str, token: str, header: str = "", charset: str = "utf-8", meta_prefix: str = ""
 ) -> Directives:
     """
     Directives of a parsed page at `url` (a selectolax tree).
 
     `token`: our product token; rules for it and for everybody count. `header`: the
-    X-Robots-Tag lines, one per line.
+    X-Robots-Tag lines, one per line. `meta_prefix`: of the meta tags that label a page.
     """
     rules = _robots(tree, token) | header_rules(header, token)
     nofollow = "nofollow" in rules
@@ -64,6 +66,7 @@ def read_directives(
         canonical=_canonical(tree, base),
         refresh=_refresh(tree, base),
         alternates=alternates,
+        declared=declared(tree, meta_prefix) if meta_prefix else {},
     )
 
 

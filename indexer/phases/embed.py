@@ -27,6 +27,7 @@ PHASE = "embed"
 VERSION = 1
 # What a chunk outside legal text says of its place: nothing, so that it counts for nothing.
 _NO_PLACE = b',"article":"","point":"","points":[],"parent":""'
+_NO_LABEL = b',"label":{}}'  # and a page of no dataset; at the end, where no text can stand
 
 
 def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimension: int = 0) -> str:
@@ -44,6 +45,8 @@ def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimen
         "max_tokens": model.limits.max_tokens,
     }
     content = msgspec.json.encode(msgspec.structs.replace(chunked, signature="")).replace(_NO_PLACE, b"")
+    if content.endswith(_NO_LABEL):
+        content = content.removesuffix(_NO_LABEL) + b"}"
     return ids.signature(PHASE, VERSION, facts, content)
 
 
@@ -168,6 +171,7 @@ def _page(
         dimension=work.dimension or work.model.dimension,
         chunks=tuple(chunks),
         notes=page.notes,
+        label=page.label,
     )
 
 

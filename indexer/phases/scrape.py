@@ -37,6 +37,7 @@ RENDERED = "rendered"  # the note of a page that a browser filled
 _NOINDEX_HEADER = "its header asks not to be indexed"
 _TITLE = 150
 _MAX_LINKS = 2000
+_SITE_LINES, _SITE_LINE = 40, 300  # kept of a page; characters of one
 _OK = range(200, 300)
 _STATUS_REASONS = {404: Reason.NOT_FOUND, 410: Reason.GONE, 429: Reason.RATE_LIMITED}
 _CLASS_REASONS = {4: Reason.HTTP_CLIENT, 5: Reason.HTTP_SERVER}
@@ -46,12 +47,14 @@ class Reading(Struct, frozen=True, kw_only=True):
     """
     How a response is read. `token`: the product token that page directives may address.
 
-    `max_document_pages`: of a PDF or DOCX; what is over it is left out.
+    `max_document_pages`: of a PDF or DOCX; what is over it is left out. `meta_prefix`: of
+    the meta tags that label a page as a source; empty: they are not read.
     """
 
     favor_recall: bool = True
     max_document_pages: int = 500
     token: str = "indexer"  # noqa: S105 - the name in our User-Agent
+    meta_prefix: str = ""
 
 
 class Scraped(Struct, frozen=True, kw_only=True):
@@ -82,6 +85,8 @@ def reading_key(reading: Reading) -> str:
         "max_document_pages": reading.max_document_pages,
         "extract": getattr(extract, "VERSION", 0),
     }
+    if reading.meta_prefix:
+        facts["meta_prefix"] = reading.meta_prefix
     return ids.signature(NAME, VERSION, facts)[:16]
 
 
@@ -174,6 +179,7 @@ def _judge_html(
         token=reading.token,
         header=response.headers.get("x-robots-tag", ""),
         charset=charset,
+        meta_prefix=reading.meta_prefix,
     )
     return directives, _by_content(response, url, html, tree, directives)
 
@@ -237,6 +243,8 @@ def _extract(
         links=links,
         notes=(*extracted.notes, RENDERED) if response.rendered else extracted.notes,
         hidden=extracted.hidden,
+        site=tuple(line[:_SITE_LINE] for line in extracted.site.splitlines())[:_SITE_LINES],
+        declared=directives.declared,
     )
     other = directives.canonical if directives.canonical != url else ""
     alternates = tuple(directives.alternates.values())
@@ -345,6 +353,12 @@ def _outcome(
     )
 
 
+def facts_of(page: Page) -> dict[str, Any]:
+    """What the catalogue knows of a page, so that nobody has to open it: hidden texts, lines of the site."""
+    facts = {"hidden": len(page.hidden), "site": list(page.site)}
+    return {name: fact for name, fact in facts.items() if fact}
+
+
 def _page_outcome(response: Response, page: Page) -> Outcome:
     headers = response.headers
     return Outcome(
@@ -355,5 +369,5 @@ def _page_outcome(response: Response, page: Page) -> Outcome:
         etag=headers.get("etag", ""),
         last_modified=headers.get("last-modified", ""),
         content=page.content,
-        facts={"hidden": len(page.hidden)} if page.hidden else {},
+        facts=facts_of(page),
     )

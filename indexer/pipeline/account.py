@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from indexer.artifacts import Chunk, ChunkedPage, Page, Reason, State
+import msgspec
+
+from indexer.artifacts import UNLABELLED, Chunk, ChunkedPage, Label, Page, Reason, State
 from indexer.pipeline import owing, publish
+from indexer.pipeline.datasets import stored_datasets
 from indexer.pipeline.run import live_rows
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
@@ -46,6 +50,7 @@ def _record(row: UrlRow, artifacts: Artifacts) -> dict[str, Any]:
         "found_in": row.found_in,
         **_over_time(row),
         "notes": [*(page.notes if page else ()), *(chunked.notes if chunked else ())],
+        **(label_facts(page.label) if page else {}),
         "title": page.title if page else "",
         "text": page.text if page else "",
         "chunks": [
@@ -73,6 +78,24 @@ def place_of(chunk: Chunk) -> dict[str, Any]:
     return {name: place for name, place in places.items() if place}
 
 
+def label_facts(label: Label) -> dict[str, Any]:
+    """The dataset of a page and what is known of it; empty for a page of none."""
+    return {"dataset": msgspec.to_builtins(label)} if label != UNLABELLED else {}
+
+
+def _datasets(project: Project, catalogue: Catalogue, artifacts: Artifacts) -> list[dict[str, Any]]:
+    """Live pages per dataset, those of none last."""
+    if "datasets" not in project.options:
+        return []
+    pages = (artifacts.load(Page, row.key) for row in live_rows(catalogue))
+    counts = Counter(page.label.dataset for page in pages if page is not None)
+    rows = [
+        {"dataset": one.dataset, "layer": one.layer, "pages": counts.pop(one.dataset, 0)}
+        for one in stored_datasets(project)
+    ]
+    return rows + [{"dataset": name, "layer": "", "pages": count} for name, count in sorted(counts.items())]
+
+
 def _private(crawl: Crawl) -> list[str]:
     """What the project's credentials are referred to by: names, no values."""
     names = [crawl.auth_env, *crawl.headers_env, crawl.cookies_file]
@@ -91,6 +114,7 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
         stale = [row.url for row in live_rows(catalogue) if row.stale]
         gone = sum("tombstone" in row.facts for row in catalogue.rows())
         pages = len(hidden)
+        datasets = _datasets(project, catalogue, artifacts)
     manifest = wiring.store(project).current()
     states: dict[str, int] = {}
     for (state, _), count in reasons.items():
@@ -118,6 +142,7 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
         "analyzer": manifest.analyzer if manifest else "",
         "bot_url": project.bot_url,
         "registered": publish.is_registered(wiring, project),
+        "datasets": datasets,
         "sources": project.options.get("sources", {}),
         "ignore_robots": wiring.settings.crawl.ignore_robots,
         "private": _private(wiring.settings.crawl),

@@ -6,7 +6,7 @@ from typing import Any
 
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page
 from indexer.errors import Misconfigured, Permanent
-from indexer.pipeline.account import place_of
+from indexer.pipeline.account import label_facts, place_of
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 
@@ -121,7 +121,9 @@ def _read(artifacts: Artifacts, key: str) -> dict[str, Any]:
         "hidden",
     )
     facts = {name: getattr(page, name) for name in names}
-    return {"page": {**facts, "characters": len(page.text), "links": len(page.links)}}
+    return {
+        "page": {**facts, "characters": len(page.text), "links": len(page.links)} | label_facts(page.label)
+    }
 
 
 def _cut(artifacts: Artifacts, key: str) -> dict[str, Any]:

@@ -33,15 +33,15 @@ def owed(wiring: Wiring, artifacts: Artifacts, catalogue: Catalogue) -> dict[str
 
 
 def _first(wiring: Wiring, artifacts: Artifacts, key: str, chat: Chat | None, embed: Embed | None) -> str:
-    from indexer.phases import chunk
     from indexer.phases import embed as embedding
+    from indexer.pipeline.work import chunk_signature
 
     settings = wiring.settings
     page = artifacts.load(Page, key)
     if page is None:
         return "pages"
     chunked = artifacts.load(ChunkedPage, key)
-    signature = chunk.signature_of(page, settings=settings.chunk, chat_model=chat.model if chat else "")
+    signature = chunk_signature(page, settings=settings.chunk, chat_model=chat.model if chat else "")
     if chunked is None or chunked.signature != signature:
         return "chunks"
     stored = artifacts.signature(EmbeddedPage, key)

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from indexer.artifacts import Sources
+from indexer.artifacts import Dataset, Sources
 from indexer.errors import Misconfigured
+from indexer.pipeline.datasets import with_datasets
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Project
 
@@ -66,9 +67,15 @@ def create(wiring: Wiring, project: Project) -> Project:
     return created
 
 
-def remember(wiring: Wiring, project: Project, sources: Sources, flags: Mapping[str, Any]) -> Project:
-    """Store sources and flags with the project, so that the next run needs none of them."""
-    changed = with_options(project, sources, flags)
+def remember(
+    wiring: Wiring,
+    project: Project,
+    sources: Sources,
+    flags: Mapping[str, Any],
+    datasets: Sequence[Dataset] = (),
+) -> Project:
+    """Store sources, datasets and flags with the project, so that the next run needs none of them."""
+    changed = with_options(with_datasets(project, datasets), sources, flags)
     if changed != project:
         wiring.registry.update(changed)
     return changed
@@ -102,7 +109,14 @@ def stored_sources(project: Project) -> Sources:
 
 def stored_flags(project: Project) -> dict[str, Any]:
     """The settings that earlier commands named, in the shape of `settings.load`'s flags."""
-    return {section: values for section, values in project.options.items() if section != "sources"}
+    flags = {
+        section: values
+        for section, values in project.options.items()
+        if section not in ("sources", "datasets")
+    }
+    if project.options.get("datasets"):
+        flags["extract"] = {**flags.get("extract", {}), "labels": True}
+    return flags
 
 
 def merge_sources(first: Sources, second: Sources) -> Sources:

@@ -75,7 +75,11 @@ def _trim() -> None:
 
 def reading_of(extract: Extract, *, token: str = "") -> Reading:
     """How the settings say that responses are read."""
-    reading = Reading(favor_recall=extract.favor_recall, max_document_pages=extract.max_document_pages)
+    reading = Reading(
+        favor_recall=extract.favor_recall,
+        max_document_pages=extract.max_document_pages,
+        meta_prefix=extract.meta_prefix if extract.labels else "",
+    )
     return replace(reading, token=token) if token else reading
 
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Reason, Sources, State
 from indexer.errors import Exit, Misconfigured
 from indexer.pipeline import publish, work
+from indexer.pipeline.datasets import label_pages
 from indexer.pipeline.drive import drive
 from indexer.pipeline.embedding import Embedding
 from indexer.pipeline.pools import open_processes, open_threads
@@ -110,6 +111,8 @@ class _Run:
         elif self.request.wants("chunk"):
             self.reread(visit)
         live = {row.key: row.url for row in live_rows(self.catalogue)}
+        if self.request.wants("scrape") or self.request.wants("chunk"):
+            label_pages(self.project, self.catalogue, self.artifacts, live)
         if self.request.wants("chunk"):
             self.chunk(live)
         if self.request.wants("embed"):

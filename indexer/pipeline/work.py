@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import logging
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from indexer.artifacts import ChunkedPage, EmbeddedPage, Outcome, Page, Reason
+from indexer.artifacts import UNLABELLED, ChunkedPage, EmbeddedPage, Outcome, Page, Reason
 from indexer.errors import Permanent, Retryable
-from indexer.ids import url_key
+from indexer.ids import digest, url_key
 from indexer.ports import Artifacts, Chat, Embed, VectorCache
 from indexer.settings import Chunking
 
@@ -50,6 +52,14 @@ def chunk_slice(job: ChunkJob, keys: list[str]) -> list[Done]:
     return [_chunk_one(job, key) for key in keys]
 
 
+def chunk_signature(page: Page, *, settings: Chunking, chat_model: str) -> str:
+    """What the chunks of a page stand for; a page of a dataset is another one under another label."""
+    from indexer.phases import chunk as phase
+
+    signature = phase.signature_of(page, settings=settings, chat_model=chat_model)
+    return signature if page.label == UNLABELLED else digest(signature, msgspec.json.encode(page.label))
+
+
 def _chunk_one(job: ChunkJob, key: str) -> Done:
     from indexer.phases import chunk as phase
 
@@ -57,7 +67,7 @@ def _chunk_one(job: ChunkJob, key: str) -> Done:
     if page is None:
         return Done(key=key, reason=Reason.CHUNK_FAILED, detail="its page artifact is missing or damaged")
     model = job.chat.model if job.chat else ""
-    signature = phase.signature_of(page, settings=job.settings, chat_model=model)
+    signature = chunk_signature(page, settings=job.settings, chat_model=model)
     old = None if job.force else job.artifacts.load(ChunkedPage, key)
     if old is not None and old.signature == signature:
         return Done(key=key, url=page.url, count=len(old.chunks), kept=True)
@@ -65,6 +75,7 @@ def _chunk_one(job: ChunkJob, key: str) -> Done:
         chunked = phase.chunk(page, settings=job.settings, chat=job.chat)
     except (Retryable, Permanent) as error:
         return Done(key=key, url=page.url, reason=Reason.CHUNK_FAILED, detail=str(error))
+    chunked = replace(chunked, signature=signature, label=page.label)
     job.artifacts.save(key, chunked)
     note = chunked.notes[0] if chunked.notes and job.chat is not None else ""
     return Done(key=key, url=page.url, count=len(chunked.chunks), note=note)

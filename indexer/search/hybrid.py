@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from indexer.artifacts import Bm25Snapshot, Hit, Leg, Payload
 from indexer.errors import Misconfigured, Permanent
-from indexer.ports import Reader, Scored, Sparse
+from indexer.ports import Reader, Scored, Sparse, Where
 from indexer.search.fusion import dbsf
 from indexer.settings import Search
 
@@ -88,8 +88,13 @@ def search_many(
     mode: str = HYBRID,
     limit: int = 10,
     settings: Search,
+    where: Where | None = None,
 ) -> list[list[Hit]]:
-    """Hits for each question, as `search` gives them; questions are embedded and asked in batches."""
+    """
+    Hits for each question, as `search` gives them; questions are embedded and asked in batches.
+
+    `where`: a filter of the engine's query; what it excludes is in no leg.
+    """
     if mode not in MODES:
         raise Misconfigured(f"there is no search mode {mode!r}; use {', '.join(MODES)}")
     if limit < 1:
@@ -98,7 +103,7 @@ def search_many(
         raise Misconfigured(f"mode {mode} needs an embedding model; configure one, or use --mode bm25")
     if any(not question.strip() for question in questions):
         raise Misconfigured("the question is empty; ask something")
-    job = _Search(reader, analyze, embed_queries if mode != BM25 else None, mode, limit, settings)
+    job = _Search(reader, analyze, embed_queries if mode != BM25 else None, mode, limit, settings, where)
     rest = iter(questions)
     return [hits for batch in iter(lambda: list(islice(rest, BATCH)), []) for hits in job.answer(batch)]
 
@@ -114,6 +119,7 @@ class _Search:
         mode: str,
         limit: int,
         settings: Search,
+        where: Where | None = None,
     ) -> None:
         self.reader = reader
         self.analyze = analyze
@@ -121,6 +127,7 @@ class _Search:
         self.mode = mode
         self.limit = limit
         self.settings = settings
+        self.where = where
         self.coverage = Coverage(reader.snapshot)
 
     def answer(self, questions: list[str]) -> Iterator[list[Hit]]:
@@ -151,7 +158,7 @@ class _Search:
         depth = self.settings.prefetch if self.mode == HYBRID else self.limit
         queries: list[Vector | Sparse] = [one.vector for one in asked if one.vector is not None]
         queries += [one.words for one in asked if one.words is not None]
-        found = iter(nearest(self.reader, queries, depth))
+        found = iter(nearest(self.reader, queries, depth, self.where))
         for one in asked:
             if one.vector is not None:
                 one.dense = next(found)
@@ -214,16 +221,18 @@ def words_of(terms: Sequence[str], snapshot: Bm25Snapshot) -> Sparse | None:
     return Sparse(indices=tuple(indices), values=tuple(float(counts[index]) for index in indices))
 
 
-def nearest(reader: Reader, queries: Sequence[Vector | Sparse], depth: int) -> list[list[Scored]]:
+def nearest(
+    reader: Reader, queries: Sequence[Vector | Sparse], depth: int, where: Where | None = None
+) -> list[list[Scored]]:
     """The best `depth` points for each query, by (score, id): also where a tie crosses the depth."""
     fetch = depth + SPARE
-    lists = reader.nearest(queries, fetch) if queries else []
+    lists = reader.nearest(queries, fetch, where) if queries else []
     ranked = []
     for query, first in zip(queries, lists, strict=True):
         found, fetched = first, fetch
         while len(found) == fetched < MOST and found[depth - 1].score == found[-1].score:
             fetched = min(4 * fetched, MOST)
-            found = reader.nearest([query], fetched)[0]
+            found = reader.nearest([query], fetched, where)[0]
         ranked.append(sorted(found, key=lambda scored: (-scored.score, scored.id))[:depth])
     return ranked
 
@@ -252,6 +261,12 @@ def _hit(name: str, score: float, payload: Payload, dense: Leg | None, bm25: Leg
         parent=payload.parent,
         dense=dense,
         bm25=bm25,
+        dataset=payload.dataset,
+        layer=payload.layer,
+        edition=payload.edition,
+        status=payload.status,
+        effective_date=payload.effective_date,
+        deprecated=payload.deprecated,
     )
 
 

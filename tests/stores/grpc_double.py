@@ -134,8 +134,8 @@ class _Collections(_Service, grpc.CollectionsServicer):
 class _Points(_Service, grpc.PointsServicer):
     @served
     def CreateFieldIndex(self, request: Any) -> Any:  # noqa: N802
-        assert request.field_type == grpc.FieldType.FieldTypeKeyword
-        body = models.CreateFieldIndex(field_name=request.field_name, field_schema="keyword")
+        kinds = {grpc.FieldType.FieldTypeKeyword: "keyword", grpc.FieldType.FieldTypeBool: "bool"}
+        body = models.CreateFieldIndex(field_name=request.field_name, field_schema=kinds[request.field_type])
         return _updated(self.double.index(request.collection_name, body))
 
     @served
@@ -159,6 +159,7 @@ class _Points(_Service, grpc.PointsServicer):
                 query=GrpcToRest.convert_query(one.query),
                 using=one.using,
                 limit=one.limit,
+                query_filter=GrpcToRest.convert_filter(one.filter) if one.HasField("filter") else None,
                 with_payload=False,
             )
             for one in request.query_points
@@ -169,6 +170,19 @@ class _Points(_Service, grpc.PointsServicer):
                 for answer in answers
             ]
         )
+
+    @served
+    def Scroll(self, request: Any) -> Any:  # noqa: N802
+        self.double.known(request.collection_name)
+        records, _ = self.double.engine.scroll(
+            request.collection_name,
+            scroll_filter=GrpcToRest.convert_filter(request.filter),
+            limit=request.limit,
+            with_payload=False,
+        )
+        for record in records:
+            record.payload = {}
+        return grpc.ScrollResponse(result=[RestToGrpc.convert_record(record) for record in records])
 
     @served
     def Get(self, request: Any) -> Any:  # noqa: N802

@@ -164,6 +164,14 @@ def _retrieved(double: QdrantDouble, name: str, body: Any) -> Any:
     )
 
 
+def _scrolled(double: QdrantDouble, name: str, body: Any) -> Any:
+    double.known(name)
+    records, _ = double.engine.scroll(
+        name, scroll_filter=body.filter, limit=body.limit, with_payload=body.with_payload
+    )
+    return {"points": records}
+
+
 def _described(double: QdrantDouble, name: str, body: Any) -> Any:
     double.known(name)
     return double.engine.get_collection(name)
@@ -181,6 +189,7 @@ ROUTES: list[tuple[str, str, Any, Callable[[QdrantDouble, str, Any], Any]]] = [
     ("PUT", f"{_C}/index", models.CreateFieldIndex, lambda d, n, b: d.index(n, b)),
     ("PUT", f"{_C}/points", models.PointsList, lambda d, n, b: d.upsert(n, b.points)),
     ("POST", f"{_C}/points", models.PointRequest, _retrieved),
+    ("POST", f"{_C}/points/scroll", models.ScrollRequest, _scrolled),
     ("POST", f"{_C}/points/count", models.CountRequest, _counted),
     ("POST", f"{_C}/points/query/batch", models.QueryRequestBatch, _queried),
 ]

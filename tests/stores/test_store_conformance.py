@@ -10,7 +10,7 @@ import pytest
 
 from indexer.adapters.generations import MANIFEST
 from indexer.errors import Busy, IndexerError, Misconfigured, Permanent
-from indexer.ports import Sparse
+from indexer.ports import Sparse, Where
 from indexer.search.hybrid import words_of
 from tests.stores.engine import Engine
 from tests.stores.points import (
@@ -300,3 +300,44 @@ def test_a_generation_name_is_no_path(engine: Engine) -> None:
     with pytest.raises(IndexerError, match="no name"):
         engine.open().begin("../x", DIMENSION)
     engine.open().begin(generation("1"), DIMENSION).abandon()
+
+
+def test_a_filter_is_part_of_the_query_and_takes_no_place(engine: Engine) -> None:
+    """Whatever is excluded is in no leg, however near it is; `select` gives all that is admitted."""
+    texts = [f"дверь номер {number}" for number in range(12)]
+    points = [
+        msgspec.structs.replace(
+            point,
+            payload=msgspec.structs.replace(
+                point.payload,
+                layer=("norm", "faq", "old")[number % 3],
+                deprecated=number % 3 == 2,
+                points=("1", f"1/{number})"),
+            ),
+        )
+        for number, point in enumerate(points_of(texts))
+    ]
+    store = engine.open()
+    building = store.begin(generation("1"), DIMENSION)
+    building.upsert(points)
+    building.seal(len(points))
+    store.publish(manifest_of(store, generation("1"), texts), snapshot_of(texts))
+    reader = store.reader()
+    assert reader is not None
+    vector = np.ones(DIMENSION, dtype=np.float32)
+    words = words_of(["дверь"], reader.snapshot)
+    assert words is not None
+
+    def named(numbers: range) -> set[str]:
+        return {points[number].id for number in numbers}
+
+    either = Where(fields={"layer": ("norm", "faq"), "deprecated": (False,)})
+    for found in reader.nearest([vector, words], 8, either):
+        assert {one.id for one in found} == named(range(0, 12, 3)) | named(range(1, 12, 3))
+    old = Where(fields={"deprecated": (True,)})
+    assert reader.select(old, 100) == sorted(named(range(2, 12, 3)))
+    assert len(reader.select(old, 2)) == 2
+    both = Where(fields={"points": ("1/3)", "1/4)"), "layer": ("norm",)})
+    assert reader.select(both, 100) == [points[3].id]
+    assert reader.select(Where(fields={"layer": ("none",)}), 100) == []
+    reader.close()
