@@ -137,7 +137,7 @@ def _answer(job: Rereading, url: str) -> Response | None:
 
 def _settle(row: UrlRow, scraped: Scraped, reader: str, catalogue: Catalogue, journal: Journal) -> None:
     """Record what a URL's page came to. What only a request could tell stays as it is."""
-    facts = {name: fact for name, fact in row.facts.items() if name not in ("canonical", "hidden")}
+    facts = {name: fact for name, fact in row.facts.items() if name not in ("canonical", "hidden", "site")}
     facts |= {"reader": reader, **scraped.outcome.facts}
     if scraped.canonical:
         facts["canonical"] = scraped.canonical

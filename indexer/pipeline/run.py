@@ -24,6 +24,7 @@ from indexer.pipeline.drive import drive
 from indexer.pipeline.embedding import Embedding
 from indexer.pipeline.pools import open_processes, open_threads
 from indexer.pipeline.report import Progress, Report, count
+from indexer.pipeline.sites import site_documents
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 
@@ -113,6 +114,9 @@ class _Run:
         live = {row.key: row.url for row in live_rows(self.catalogue)}
         if self.request.wants("scrape") or self.request.wants("chunk"):
             label_pages(self.project, self.catalogue, self.artifacts, live)
+        renew = self.request.wants("scrape") or self.request.wants("chunk")
+        rows = live_rows(self.catalogue)
+        live |= site_documents(self.project, self.artifacts, rows, renew=renew)
         if self.request.wants("chunk"):
             self.chunk(live)
         if self.request.wants("embed"):

@@ -257,7 +257,7 @@ class Visitor:
             last_modified=response.headers.get("last-modified", ""),
             content=old.content,
             facts=self._facts(row, (), old.canonical if old.canonical != old.url else "")
-            | ({"hidden": len(old.hidden)} if old.hidden else {}),
+            | scrape.facts_of(old),
         )
         alternates = tuple(old.alternates.values())
         return Visited(outcome=outcome, links=old.links, alternates=alternates, fetched=True)
@@ -389,6 +389,7 @@ def _cleared(row: UrlRow) -> dict[str, object]:
 def _foreign(row: UrlRow | None) -> dict[str, object]:
     """Facts that others wrote."""
     facts = dict(row.facts) if row is not None else {}
-    for name in ("reader", "links", "redirect", "canonical", "hidden", "strikes", "tombstone", *FACTS):
+    ours = ("reader", "links", "redirect", "canonical", "hidden", "site", "strikes", "tombstone")
+    for name in (*ours, *FACTS):
         facts.pop(name, None)
     return facts

@@ -56,7 +56,7 @@ def test_what_a_shop_keeps_out_stays_out_and_says_why(indexer):
         assert rows["/account/"]["reason"] == "robots"
         assert rows["/kettles/copper-1l/print.html"]["reason"] in ("canonical", "duplicate")
         assert asked(site)["/account/"] == 0
-        hit = _best(indexer, "shop", "how much does the kettle for induction hobs weigh?")
+        hit = _best(indexer, "shop", "how much does the steel kettle for two litres weigh?")
         assert urlsplit(hit["url"]).path == "/kettles/steel-2l/"
         assert "1,240 g" in rows["/kettles/steel-2l/"]["text"]
 
