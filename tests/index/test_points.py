@@ -69,6 +69,12 @@ def test_a_point_carries_what_a_bot_needs() -> None:
         "point": "",
         "points": (),
         "parent": "",
+        "dataset": "",
+        "layer": "",
+        "edition": "",
+        "status": "",
+        "effective_date": "",
+        "deprecated": False,
     }
 
 
