@@ -43,6 +43,7 @@ class Reason(StrEnum):
     NEEDS_RENDERING = "needs-rendering"  # an empty shell filled by JavaScript
     SOFT_404 = "soft-404"  # says "not found" with status 200
     LOGIN = "login"  # a login wall
+    QUARANTINED = "quarantined"  # its new version is not believed yet; the last one stands
     NOT_A_PAGE = "not-a-page"  # image, archive, feed, sitemap …
     UNSUPPORTED = "unsupported-type"
     ENCRYPTED = "encrypted"  # a document that asks for a password

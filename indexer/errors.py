@@ -6,6 +6,7 @@ The errors of indexer, split by what the caller should do.
     ├── Permanent             this URL or text will not do; the run goes on
     │   └── Refused           a publish gate said no; the old index stays (exit 4)
     ├── Misconfigured         wrong usage or configuration; a person must act (exit 2)
+    │   └── NothingListed     the sources list no page
     ├── Busy                  another run holds the project (exit 5)
     ├── ModelChanged          the model behind a name gives vectors of another dimension
     ├── AllProvidersExhausted every provider of a chain failed; names each failure
@@ -76,6 +77,10 @@ class Misconfigured(IndexerError):
     """Wrong usage or configuration: nothing was done, a person must act."""
 
     exit_code = Exit.USAGE
+
+
+class NothingListed(Misconfigured):
+    """The sources list no page at all: a wrong address, or, of a project with pages, a site's mistake."""
 
 
 class Busy(IndexerError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 from indexer.artifacts import Outcome, Source, State
@@ -39,6 +40,20 @@ class RawResponses(Protocol):
     def prune(self, keep: set[str]) -> None:
         """Forget all answers but those of these URL keys."""
         ...
+
+
+class Records(Protocol):
+    """Small named files of a project, each written whole or not at all."""
+
+    def save(self, name: str, data: bytes) -> Path: ...
+
+    def load(self, name: str) -> bytes | None: ...
+
+    def names(self, suffix: str) -> list[str]:
+        """Names that end so, sorted."""
+        ...
+
+    def delete(self, name: str) -> None: ...
 
 
 class Catalogue(Protocol):

@@ -18,7 +18,7 @@ from indexer.artifacts import (
     Point,
 )
 from indexer.errors import IndexerError
-from indexer.kept import Catalogue, RawResponses
+from indexer.kept import Catalogue, RawResponses, Records
 from indexer.records import (
     Edition,
     Limits,
@@ -55,6 +55,7 @@ __all__ = [
     "Project",
     "RawResponses",
     "Reader",
+    "Records",
     "Registry",
     "Render",
     "Resource",
@@ -223,6 +224,10 @@ class Artifacts(Protocol):
 
     def keys(self, kind: type[Artifact]) -> Iterator[str]: ...
 
+    def forget_previous(self) -> None:
+        """What is stored is published now: the versions that it replaced are not needed any more."""
+        ...
+
     def sweep(self) -> None:
         """Remove what killed writers left behind."""
         ...
@@ -350,6 +355,10 @@ class VectorStore(Protocol):
         ...
 
     def reader(self) -> Reader | None: ...
+
+    def preview(self, manifest: Manifest, snapshot: Bm25Snapshot) -> Reader:
+        """A sealed generation that is not published, open to be tried; it may still be abandoned."""
+        ...
 
     def generations(self) -> list[str]:
         """Generations that are or were published and still exist, oldest first."""

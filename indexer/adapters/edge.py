@@ -125,6 +125,14 @@ class EdgeStore:
         path = self._generations.path(name)
         raise IndexerError(f"the index is damaged: {path} is missing or locked; {REBUILD}")
 
+    def preview(self, manifest: Manifest, snapshot: Bm25Snapshot) -> EdgeReader:
+        """A sealed generation, open before it is published."""
+        self._generations.save(manifest, snapshot)
+        hold = self._generations.reading(manifest.generation)
+        if hold is None:
+            raise IndexerError(f"{self._generations.path(manifest.generation)} vanished; run again")
+        return EdgeReader(self._generations, manifest.generation, hold)
+
     def generations(self) -> list[str]:
         """Generations that are or were published, oldest first."""
         return self._generations.published(self._generations.current())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,8 +43,10 @@ class _Head(Struct):
 class FileArtifacts:
     """The artifacts of one project under `root`. Picklable: workers open their own."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, previous: Path | None = None) -> None:
+        """`previous`: where pages go that are replaced or removed, until `forget_previous`."""
         self.root = root
+        self.previous = previous
 
     def load(self, kind: type[Artifact], key: str) -> Artifact | None:
         """The artifact, or `None` if it is missing, truncated or foreign (named in the log)."""
@@ -86,12 +89,14 @@ class FileArtifacts:
     def commit(self, staged: Sequence[Staged]) -> None:
         """Put staged files in place, durably; one wait for each folder."""
         for part, path in staged:
+            self._keep_previous(Path(path))
             _settle_part(Path(part), Path(path))
         for folder in sorted({Path(path).parent for _, path in staged}):
             sync_folder(folder)
 
     def delete(self, kind: type[Artifact], key: str) -> None:
         """Remove an artifact, and with a page what it was read from; a missing one is fine."""
+        self._keep_previous(self._path(kind, key))
         self._path(kind, key).unlink(missing_ok=True)
         if kind is Page:
             (self.root / RAW / f"{key}.gz").unlink(missing_ok=True)
@@ -128,6 +133,30 @@ class FileArtifacts:
         for folder in (*FOLDERS.values(), RAW):
             for path in (self.root / folder).glob(f"{TEMPORARY}*"):
                 path.unlink(missing_ok=True)
+
+    def forget_previous(self) -> None:
+        """What is stored is published now: the versions that it replaced are not needed any more."""
+        if self.previous is not None and self.previous.exists():
+            shutil.rmtree(self.previous, ignore_errors=True)
+
+    def _keep_previous(self, path: Path) -> None:
+        """Keep the page that is about to be replaced, unless an older one is kept: that is the published."""
+        if self.previous is None or path.parent.name != FOLDERS[Page]:
+            return
+        target = self.previous / FOLDERS[Page] / path.name
+        if target.exists() or not path.exists():
+            return
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(path, target)
+            except FileExistsError:
+                return
+            except OSError:  # a file system without links
+                write_atomically(target, path.read_bytes())
+            sync_folder(target.parent)
+        except OSError as error:
+            raise disk_error(target, error) from error
 
     def _path(self, kind: type, key: str) -> Path:
         return self.root / FOLDERS[kind] / f"{key}.json"

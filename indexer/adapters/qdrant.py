@@ -124,6 +124,15 @@ class QdrantStore:
             f"{self._generations.path(name)} is missing; search where it was built, or build it here"
         )
 
+    def preview(self, manifest: Manifest, snapshot: Bm25Snapshot) -> QdrantReader:
+        """A sealed generation, open before it is published."""
+        name = manifest.generation
+        self._generations.save(manifest, snapshot)
+        hold = self._generations.reading(name)
+        if hold is None:
+            raise IndexerError(f"{self._generations.path(name)} vanished; run again")
+        return QdrantReader(self._server, self.collection(name), self._generations, name, hold)
+
     def generations(self) -> list[str]:
         """Generations of this folder that were published and are still on the server, oldest first."""
         answer = self._server.call("list its collections", lambda client: client.get_collections())

@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from indexer import __version__
-from indexer.cli import plan_command, project_commands, query_commands, run_commands, tool_commands
+from indexer.cli import (
+    plan_command,
+    project_commands,
+    query_commands,
+    reindex_command,
+    run_commands,
+    tool_commands,
+)
 from indexer.cli.session import Config, Json, ProjectsDir, Quiet, Verbose
 
 app = typer.Typer(
@@ -50,6 +57,7 @@ def _global(
 
 
 run_commands.add(app)
+reindex_command.add(app)
 project_commands.add(app)
 plan_command.add(app)
 query_commands.add(app)

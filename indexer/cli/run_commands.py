@@ -165,7 +165,7 @@ def _run(
         return _created_only(session, project)
     session.resume = f"indexer seed --project-name {project.name}"
     report, exit_code = run(wiring, project, request, session.console)
-    session.console.result(report, _summary(report))
+    session.console.result(report, summary(report))
     return exit_code
 
 
@@ -188,7 +188,8 @@ def _created_only(session: Session, project: Project) -> Exit:
     return Exit.DONE
 
 
-def _summary(report: Report) -> str:
+def summary(report: Report) -> str:
+    """A run's report as one line."""
     total = (
         f"{report.found} found = {report.indexed} indexed + {report.skipped} skipped + {report.failed} failed"
     )

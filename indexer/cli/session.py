@@ -90,6 +90,12 @@ class Session:
         self._wirings.append(wiring)
         return wiring
 
+    def words(self) -> list[str]:
+        """The global options of this command, for another one to be started with."""
+        words = ["--config", str(self.config)] if self.config else []
+        words += ["--projects-dir", str(self.projects_dir)] if self.projects_dir else []
+        return [*words, *(["-q"] if self.console.quiet else []), *["-v"] * self.console.verbose]
+
     def close(self) -> None:
         """Close what the command's wirings opened."""
         for wiring in self._wirings:

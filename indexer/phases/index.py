@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 from msgspec import Struct
 
@@ -47,7 +48,7 @@ def signature_of(pages: Iterable[tuple[str, str]], *, settings: Index, language:
     return ids.signature(NAME, VERSION, facts, *content)
 
 
-def build(
+def build(  # noqa: PLR0913 - what a manifest says, and the gate
     pages: Pages,
     *,
     store: VectorStore,
@@ -57,12 +58,14 @@ def build(
     settings: Settings,
     signature: str,
     prefixes: tuple[str, str] = ("", ""),
+    check: Callable[[Manifest, Bm25Snapshot], None] = lambda *_: None,
 ) -> tuple[Manifest, Bm25Snapshot]:
     """
     Build and seal a generation; `store.publish` with what is returned makes it live.
 
     `pages` is called twice and must give the same pages in the same order. `prefixes`:
-    what the model's adapter puts before questions and before passages. Raises
+    what the model's adapter puts before questions and before passages. `check` raises if
+    what was sealed must not go live, which removes it again. Raises
     `Refused` if there is no chunk, `Misconfigured` if pages come from different models,
     `Permanent` for a vector that cannot be searched; nothing is left behind then.
     """
@@ -73,37 +76,48 @@ def build(
     model, dimension = survey.model()
     snapshot = survey.statistics.snapshot(k1=settings.index.k1, b=settings.index.b)
     points = PointMaker(project_id, dimension=dimension, weights=Weights(snapshot, words))
+    facts: dict[str, Any] = {
+        "signature": signature,
+        "project_id": project_id,
+        "project": project,
+        "language": language,
+        "query_prefix": prefixes[0],
+        "passage_prefix": prefixes[1],
+    }
     generation = store.begin(_new_name(store), dimension)
     try:
         rest = (point for page in pages() for point in points.points(page))
         for batch in _batches(rest):
             generation.upsert(batch)
         generation.seal(snapshot.num_docs)
+        manifest = Manifest(
+            **facts,
+            generation=generation.name,
+            collection=store.collection(generation.name),
+            model=model,
+            dimension=dimension,
+            **_bm25_facts(snapshot, words),
+            pages=survey.pages,
+            points=snapshot.num_docs,
+        )
+        check(manifest, snapshot)
     except BaseException:
         generation.abandon()
         raise
-    manifest = Manifest(
-        generation=generation.name,
-        collection=store.collection(generation.name),
-        signature=signature,
-        project_id=project_id,
-        project=project,
-        language=language,
-        model=model,
-        dimension=dimension,
-        query_prefix=prefixes[0],
-        passage_prefix=prefixes[1],
-        dense_vector=DENSE_VECTOR,
-        sparse_vector=SPARSE_VECTOR,
-        analyzer=words.name,
-        analyzer_version=words.version,
-        k1=snapshot.k1,
-        b=snapshot.b,
-        avg_dl=snapshot.avg_dl,
-        pages=survey.pages,
-        points=snapshot.num_docs,
-    )
     return manifest, snapshot
+
+
+def _bm25_facts(snapshot: Bm25Snapshot, words: Analyzer) -> dict[str, Any]:
+    """What a manifest says of both legs."""
+    return {
+        "dense_vector": DENSE_VECTOR,
+        "sparse_vector": SPARSE_VECTOR,
+        "analyzer": words.name,
+        "analyzer_version": words.version,
+        "k1": snapshot.k1,
+        "b": snapshot.b,
+        "avg_dl": snapshot.avg_dl,
+    }
 
 
 class _Seen(Struct):

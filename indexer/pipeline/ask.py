@@ -146,3 +146,6 @@ def _reader(wiring: Wiring, project: Project) -> Iterator[Reader]:
         yield reader
     finally:
         reader.close()
+
+
+search_reader = _search

@@ -156,6 +156,7 @@ class Crawling:
         )  # fmt: skip
         for one in found:
             outcome = evidence.bury(one.outcome, one.row) if one.dead else one.outcome
+            self.report.kept -= not outcome.reason or one.dead
             self.journal.settle(outcome, dead=one.dead)
         self.journal.flush()
         if self._whole:

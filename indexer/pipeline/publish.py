@@ -2,69 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import msgspec
 from msgspec import Struct
 
 from indexer.artifacts import Bm25Snapshot, EmbeddedPage, Manifest, Registration
 from indexer.errors import Exit, IndexerError, Misconfigured, Permanent, Refused, Retryable
+from indexer.pipeline.gates import Asked, Gates
 from indexer.pipeline.report import Progress
 from indexer.pipeline.wiring import Wiring
-from indexer.ports import Artifacts, Project, VectorStore
-
-SHRINK_PAGES = 5  # a loss of more pages than this …
-SHRINK_SHARE = 0.1  # … and of more than this share of them is refused
+from indexer.ports import Artifacts, Catalogue, Edition, Project, VectorStore
 
 
 class Published(Struct, frozen=True, kw_only=True):
-    """The live generation. `built`: it is new; else it was what these pages give already."""
+    """
+    The live generation. `built`: it is new; else it was what these pages give already.
+
+    `before`, `after`: what the generation that was live and the one that is now hold, by key.
+    `golden`: how the golden questions fared.
+    """
 
     project: Project
     manifest: Manifest
     built: bool
+    before: dict[str, Edition]
+    after: dict[str, Edition]
+    golden: tuple[Asked, ...] = ()
 
 
 def publish(
     wiring: Wiring,
     project: Project,
     artifacts: Artifacts,
-    keys: list[str],
+    contents: Mapping[str, str],
     *,
+    catalogue: Catalogue,
     force: bool = False,
     allow_shrink: bool = False,
 ) -> Published:
     """
-    Make the embedded pages of `keys` the live index, unless they are already.
+    Make the embedded pages the live index, unless they are already.
 
-    Raises `Refused` where the old index must stay, `Permanent` if there is nothing to index.
+    `contents`: key → digest of each page's text. `allow_shrink`: no gate refuses. Raises
+    `Refused` where the old index must stay, `Permanent` if there is nothing to index.
     """
     from indexer.embed.adapters import adapter_for
     from indexer.phases import index as phase
 
     store = wiring.store(project)
     current = store.current()
-    signed = [(key, artifacts.signature(EmbeddedPage, key)) for key in keys]
+    signed = [(key, artifacts.signature(EmbeddedPage, key)) for key in sorted(contents)]
     signed = [(key, signature) for key, signature in signed if signature]
     if not signed:
         raise _nothing(project, current)
     signature = phase.signature_of(signed, settings=wiring.settings.index, language=project.language)
     mine = current is not None and current.project_id == project.id
+    before = {one.key: one for one in catalogue.editions(current.generation)} if current and mine else {}
     if current is not None and mine and current.signature == signature and not force:
-        return Published(
-            project=_finish(wiring, project, artifacts, store, current), manifest=current, built=False
-        )
+        before = before or _remember(catalogue, current.generation, artifacts, signed, contents)
+        finished = _finish(wiring, project, artifacts, store, current)
+        return Published(project=finished, manifest=current, built=False, before=before, after=before)
 
-    if current is not None and mine and not allow_shrink:
-        _refuse_shrinking(project, current, len(signed))
+    gates = Gates(wiring, project, current if mine else None, before=before)
+    if not allow_shrink:
+        gates.before_building(signature, len(signed))
 
-    def pages() -> Iterator[EmbeddedPage]:
-        for key, _ in signed:
-            page = artifacts.load(EmbeddedPage, key)
-            if page is None:
-                raise IndexerError(f"the embeds of {key} vanished during the run; run again")
-            yield page
-
+    pages = partial(_pages, artifacts, [key for key, _ in signed], contents, gates.after)
     shape = adapter_for(next(pages()).model, wiring.settings.models.adapter)
     manifest, snapshot = phase.build(
         pages,
@@ -75,23 +80,60 @@ def publish(
         settings=wiring.settings,
         signature=signature,
         prefixes=(shape.query_prefix, shape.passage_prefix),
+        check=partial(gates.before_publishing, store, lenient=allow_shrink),
     )
+    catalogue.keep_editions(manifest.generation, gates.after.values())
     store.publish(manifest, snapshot)
-    store.gc(wiring.settings.index.keep_generations)
+    gates.passed()
+    _forget(wiring, store, catalogue)
+    finished = _finish(wiring, project, artifacts, store, manifest)
     return Published(
-        project=_finish(wiring, project, artifacts, store, manifest), manifest=manifest, built=True
+        project=finished, manifest=manifest, built=True, before=before, after=gates.after, golden=gates.golden
     )
 
 
-def _refuse_shrinking(project: Project, current: Manifest, pages: int) -> None:
-    """A site that was redesigned, emptied or half down must not empty its bot overnight."""
-    lost = current.pages - pages
-    if lost > SHRINK_PAGES and lost > SHRINK_SHARE * current.pages:
-        raise Refused(
-            f"{lost} of {current.pages} pages of {project.name!r} are gone, and such a loss is not published "
-            f"unasked: the live index stays as it is. See `indexer status --project-name {project.name}` for "
-            "what became of them; if it is right, run again with --allow-shrink"
-        )
+def _pages(
+    artifacts: Artifacts, keys: list[str], contents: Mapping[str, str], held: dict[str, Edition]
+) -> Iterator[EmbeddedPage]:
+    """The pages to index, one at a time; what is held of each is noted in `held`."""
+    for key in keys:
+        page = artifacts.load(EmbeddedPage, key)
+        if page is None:
+            raise IndexerError(f"the embeds of {key} vanished during the run; run again")
+        held[key] = edition(key, page, contents[key])
+        yield page
+
+
+def _forget(wiring: Wiring, store: VectorStore, catalogue: Catalogue) -> None:
+    """Generations beyond those that are kept, and what they held."""
+    store.gc(wiring.settings.index.keep_generations)
+    catalogue.forget_editions(store.generations())
+
+
+def edition(key: str, page: EmbeddedPage, content: str) -> Edition:
+    """What a generation holds of a page."""
+    return Edition(
+        key=key,
+        url=page.url,
+        title=page.title,
+        content=content,
+        characters=sum(chunk.end - chunk.start for chunk in page.chunks),
+        chunks=len(page.chunks),
+    )
+
+
+def _remember(
+    catalogue: Catalogue,
+    generation: str,
+    artifacts: Artifacts,
+    signed: list[tuple[str, str]],
+    contents: Mapping[str, str],
+) -> dict[str, Edition]:
+    """For a generation that was published before this was kept: what it holds."""
+    pages = ((key, artifacts.load(EmbeddedPage, key)) for key, _ in signed)
+    found = {key: edition(key, page, contents[key]) for key, page in pages if page is not None}
+    catalogue.keep_editions(generation, found.values())
+    return found
 
 
 def _finish(

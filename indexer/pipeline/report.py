@@ -14,7 +14,11 @@ class Report(Struct, kw_only=True):
     The `--json` of a run: a contract.
 
     `found` = `indexed` + `skipped` + `failed`. `published`: the live generation is that
-    of this run's pages; `registered`: the bot knows that generation.
+    of this run's pages; `registered`: the bot knows that generation. `new`, `changed`, `moved`
+    (the same text at another URL), `gone`: pages of the live index against the one before.
+    `stale`: pages that answer, but that nothing names any more; `kept`: pages that could not be
+    had, whose last good version stands; `quarantined`: pages whose new version is held back.
+    `exit`: the code that the run ends with.
     """
 
     project: str
@@ -34,6 +38,14 @@ class Report(Struct, kw_only=True):
     published: bool = False
     registered: bool = False
     seconds: float = 0.0
+    new: int = 0
+    changed: int = 0
+    moved: int = 0
+    gone: int = 0
+    stale: int = 0
+    kept: int = 0
+    quarantined: int = 0
+    exit: int = 0
 
 
 class Progress(Protocol):

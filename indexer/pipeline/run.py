@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Reason, Sources, State
-from indexer.errors import Exit, Misconfigured
+from indexer.errors import Exit, Misconfigured, NothingListed, Refused
 from indexer.pipeline import publish, work
 from indexer.pipeline.datasets import label_pages
 from indexer.pipeline.drive import drive
@@ -74,7 +74,7 @@ def run(wiring: Wiring, project: Project, request: Request, progress: Progress) 
     ):
         one = _Run(wiring, project, request, progress, catalogue, pool, report)
         exit_code = one.all_phases()
-    report.seconds = round(time.monotonic() - started, 3)
+    report.seconds, report.exit = round(time.monotonic() - started, 3), int(exit_code)
     return report, exit_code
 
 
@@ -111,6 +111,8 @@ class _Run:
             self.scrape(visit)
         elif self.request.wants("chunk"):
             self.reread(visit)
+        if self.request.wants("chunk"):
+            self.hold_back(visit)
         live = {row.key: row.url for row in live_rows(self.catalogue)}
         if self.request.wants("scrape") or self.request.wants("chunk"):
             label_pages(self.project, self.catalogue, self.artifacts, live)
@@ -123,12 +125,46 @@ class _Run:
             self.embed(live)
         exit_code = Exit.DONE
         if self.request.wants("index"):
-            exit_code = self.index(live)
+            try:
+                exit_code = self.index()
+            except Refused:
+                self.end(visit if whole else 0)
+                raise
         self.settle()
-        if whole:
+        self.end(visit if whole else 0)
+        held = Exit.REFUSED if self.report.quarantined else Exit.DONE
+        return max(exit_code, held, Exit.PARTIAL if self.report.failed or self.report.kept else Exit.DONE)
+
+    def end(self, visit: int) -> None:
+        """Count; what is asked for next is another visit (0: this one goes on)."""
+        if visit:
             self.catalogue.close_visit(visit)
         count(self.report, self.catalogue.counts())
-        return max(exit_code, Exit.PARTIAL if self.report.failed else Exit.DONE)
+
+    def hold_back(self, visit: int) -> None:
+        """Keep the last good version of pages whose new one is not to be believed unasked."""
+        from indexer.pipeline.quarantine import hold_back, release
+
+        shelves = self.wiring.shelves(self.project)
+        if self.request.allow_shrink:
+            for url in release(self.catalogue, self.artifacts, shelves):
+                self.progress.say(f"Believed now: {url}")
+            return
+        current = self.wiring.store(self.project).current()
+        before = {one.key: one for one in self.catalogue.editions(current.generation)} if current else {}
+        if not before:
+            return
+        held = hold_back(
+            before,
+            catalogue=self.catalogue,
+            artifacts=self.artifacts,
+            shelves=shelves,
+            raw=self.wiring.raw(self.project),
+            visit=visit,
+        )
+        self.report.quarantined = len(held)
+        for one in held:
+            self.progress.say(f"Held back: {one.url}: {one.why}")
 
     def open_visit(self) -> tuple[int, bool]:
         """
@@ -177,8 +213,14 @@ class _Run:
                 if render is not None:
                     await render.aclose()
 
-        done = asyncio.run(scraping())
+        try:
+            done = asyncio.run(scraping())
+        except NothingListed as error:
+            if next(live_rows(self.catalogue), None) is None:
+                raise
+            raise Refused(f"{error}. The live index stays as it is") from None
         self.report.fetched, self.report.not_modified = done.fetched, done.not_modified
+        self.report.kept = done.kept
         pages = sum(1 for _ in live_rows(self.catalogue))
         self.progress.say(f"Scraping completed: {pages} pages")
 
@@ -246,16 +288,19 @@ class _Run:
         self.drop_dead(EmbeddedPage, live)
         self.progress.say(f"Embeddings completed: {vectors} vectors")
 
-    def index(self, live: dict[str, str]) -> Exit:
+    def index(self) -> Exit:
         """Embedded chunks → a published generation, registered with the bot."""
         published = publish.publish(
             self.wiring,
             self.project,
             self.artifacts,
-            sorted(live),
+            {row.key: "" if row.url in self.troubles else row.content for row in live_rows(self.catalogue)},
+            catalogue=self.catalogue,
             force=self.request.force,
             allow_shrink=self.request.allow_shrink,
         )
+        self.artifacts.forget_previous()
+        self.count_changes(published)
         manifest = published.manifest
         self.report.points, self.report.generation, self.report.published = (
             manifest.points,
@@ -267,6 +312,19 @@ class _Run:
             return Exit.DONE
         self.report.registered, exit_code = publish.register(self.wiring, published.project, self.progress)
         return exit_code
+
+    def count_changes(self, published: publish.Published) -> None:
+        """What the live index now holds that it did not before, and the other way round."""
+        before, after = published.before, published.after
+        texts = {one.content for one in after.values()}
+        gone = [one for key, one in before.items() if key not in after]
+        self.report.new = sum(key not in before for key in after)
+        self.report.changed = sum(
+            key in before and before[key].content != one.content for key, one in after.items()
+        )
+        self.report.moved = sum(one.content in texts for one in gone)
+        self.report.gone = len(gone) - self.report.moved
+        self.report.stale = sum(bool(row.stale) for row in live_rows(self.catalogue))
 
     def gather(self, phase: str, results: Iterator[work.Done], live: dict[str, str]) -> int:
         """Count chunks and note troubles as results come in."""

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable,
 from indexer.artifacts import Source, Sources
 from indexer.crawl.scope import Scope, scope_of
 from indexer.crawl.urls import canonical, origin
-from indexer.errors import IndexerError, Misconfigured, Permanent, Retryable
+from indexer.errors import IndexerError, Misconfigured, NothingListed, Permanent, Retryable
 from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.settings import Crawl
 
@@ -135,4 +135,4 @@ def _nothing(sitemaps: Sitemaps) -> IndexerError:
     message = f"no page could be found ({troubles}). Nothing was changed"
     if any(trouble.passing for trouble in sitemaps.troubles):
         return Retryable(f"{message}; run again when the site answers")
-    return Misconfigured(f"{message}; check --sitemap-url, or give --crawl URL to follow links instead")
+    return NothingListed(f"{message}; check --sitemap-url, or give --crawl URL to follow links instead")

@@ -23,9 +23,13 @@ if TYPE_CHECKING:
     from indexer.adapters.files import FileArtifacts
     from indexer.adapters.http_private import Credentials
     from indexer.adapters.raw import FileRaw
+    from indexer.adapters.records import FileRecords
+    from indexer.pipeline.quarantine import Shelves
 
 CACHE = ".cache"
 VECTORS = "vectors"
+PREVIOUS = "previous"
+HELD = "held"
 
 
 class Wiring:
@@ -81,7 +85,21 @@ class Wiring:
         """The project's artifacts."""
         from indexer.adapters.files import FileArtifacts
 
-        return FileArtifacts(self.folder(project))
+        return FileArtifacts(self.folder(project), previous=self.folder(project) / PREVIOUS)
+
+    def shelves(self, project: Project) -> Shelves:
+        """Pages that wait: the published versions of those that changed, and new ones that are held back."""
+        from indexer.adapters.files import FileArtifacts
+        from indexer.pipeline.quarantine import Shelves
+
+        folder = self.folder(project)
+        return Shelves(previous=FileArtifacts(folder / PREVIOUS), held=FileArtifacts(folder / HELD))
+
+    def records(self, project: Project, folder: str = "runs") -> FileRecords:
+        """Records of the project's runs; with another folder's name, other small files."""
+        from indexer.adapters.records import FileRecords
+
+        return FileRecords(self.folder(project) / folder)
 
     def raw(self, project: Project) -> FileRaw | None:
         """What servers answered; `None` if it is not kept (what was kept before is then removed by a run)."""
