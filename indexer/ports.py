@@ -5,7 +5,7 @@ The edges: one narrow Protocol each. `indexer.adapters` implements them and
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from indexer.artifacts import (
@@ -338,6 +338,10 @@ class VectorStore(Protocol):
         """The published generation; `None` if there is none, or its manifest is damaged."""
         ...
 
+    def manifest(self, generation: str) -> Manifest | None:
+        """The manifest of a published generation; `None` if it is damaged."""
+        ...
+
     def collection(self, generation: str) -> str:
         """The name under which a generation is, or would be, stored."""
         ...
@@ -364,9 +368,11 @@ class VectorStore(Protocol):
         """Generations that are or were published and still exist, oldest first."""
         ...
 
-    def gc(self, keep: int) -> list[str]:
+    def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:
         """
         Keep the published generation and the newest others, `keep` in all; returns the removed.
+
+        `first`: generations that go before older ones: those that were rolled back.
 
         A generation that a reader holds open stays until the next time.
         """

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,16 @@ class EdgeStore:
             return None
         try:
             return self._generations.manifest(name)
+        except Misconfigured:
+            raise
+        except IndexerError as error:
+            log.warning("%s", error)
+            return None
+
+    def manifest(self, generation: str) -> Manifest | None:
+        """The manifest of a published generation; `None` if it is damaged."""
+        try:
+            return self._generations.manifest(generation)
         except Misconfigured:
             raise
         except IndexerError as error:
@@ -137,13 +147,15 @@ class EdgeStore:
         """Generations that are or were published, oldest first."""
         return self._generations.published(self._generations.current())
 
-    def gc(self, keep: int) -> list[str]:
+    def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:
         """Keep the current generation and the newest others, `keep` in all; returns the removed."""
         with self._generations.writing():
             current = self._generations.current()
             self._generations.tidy(current)
             return [
-                name for name in self._generations.surplus(current, keep) if self._generations.remove(name)
+                name
+                for name in self._generations.surplus(current, keep, first)
+                if self._generations.remove(name)
             ]
 
     def drop(self) -> None:

@@ -22,7 +22,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -251,9 +251,10 @@ class Generations:
                 self.remove(name, also=also)
         self.sweep()
 
-    def surplus(self, current: str, keep: int) -> list[str]:
-        """Published generations beyond the current one and the newest others, `keep` in all."""
+    def surplus(self, current: str, keep: int, first: Collection[str] = ()) -> list[str]:
+        """Published generations beyond the current one and the newest, `keep` in all; `first` go first."""
         others = [name for name in self.published(current) if name != current]
+        others.sort(key=lambda name: (name not in first, name))
         return others[: max(0, len(others) - (keep - 1))]
 
     def remove(self, name: str, *, also: Callable[[str], None] = _nothing_more) -> bool:

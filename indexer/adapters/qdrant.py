@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,16 @@ class QdrantStore:
             return None
         try:
             return self._generations.manifest(name)
+        except Misconfigured:
+            raise
+        except IndexerError as error:
+            log.warning("%s", error)
+            return None
+
+    def manifest(self, generation: str) -> Manifest | None:
+        """The manifest of a published generation; `None` if it is damaged."""
+        try:
+            return self._generations.manifest(generation)
         except Misconfigured:
             raise
         except IndexerError as error:
@@ -140,13 +150,13 @@ class QdrantStore:
         known = self._generations.published(self._current())
         return [name for name in known if self.collection(name) in there]
 
-    def gc(self, keep: int) -> list[str]:
+    def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:
         """Keep the current generation and the newest others, `keep` in all; returns the removed."""
         generations = self._generations
         with generations.writing():
             current = self._current()
             generations.tidy(current, also=self._delete)
-            surplus = generations.surplus(current, keep)
+            surplus = generations.surplus(current, keep, first)
             return [name for name in surplus if generations.remove(name, also=self._delete)]
 
     def drop(self) -> None:

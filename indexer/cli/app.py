@@ -8,6 +8,7 @@ import typer
 
 from indexer import __version__
 from indexer.cli import (
+    index_commands,
     plan_command,
     project_commands,
     query_commands,
@@ -58,6 +59,7 @@ def _global(
 
 run_commands.add(app)
 reindex_command.add(app)
+index_commands.add(app)
 project_commands.add(app)
 plan_command.add(app)
 query_commands.add(app)

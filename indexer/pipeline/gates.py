@@ -87,9 +87,11 @@ class Gates:
             self._losses()
         self._ask_golden(store, manifest, snapshot, lenient=lenient)
 
-    def passed(self) -> None:
-        """The generation is live: what was rolled back before is history."""
+    def passed(self) -> list[str]:
+        """The generation is live: what was rolled back before is history. Gives its name."""
+        pinned = load_pin(self._records.load(PIN))
         self._records.delete(PIN)
+        return [pinned.generation] if pinned else []
 
     def _count(self, manifest: Manifest) -> None:
         chunks = sum(one.chunks for one in self.after.values())

@@ -62,7 +62,7 @@ def publish(
     before = {one.key: one for one in catalogue.editions(current.generation)} if current and mine else {}
     if current is not None and mine and current.signature == signature and not force:
         before = before or _remember(catalogue, current.generation, artifacts, signed, contents)
-        finished = _finish(wiring, project, artifacts, store, current)
+        finished = finish(wiring, project, artifacts, store, current)
         return Published(project=finished, manifest=current, built=False, before=before, after=before)
 
     gates = Gates(wiring, project, current if mine else None, before=before)
@@ -84,9 +84,9 @@ def publish(
     )
     catalogue.keep_editions(manifest.generation, gates.after.values())
     store.publish(manifest, snapshot)
-    gates.passed()
-    _forget(wiring, store, catalogue)
-    finished = _finish(wiring, project, artifacts, store, manifest)
+    store.gc(wiring.settings.index.keep_generations, gates.passed())
+    catalogue.forget_editions(store.generations())
+    finished = finish(wiring, project, artifacts, store, manifest)
     return Published(
         project=finished, manifest=manifest, built=True, before=before, after=gates.after, golden=gates.golden
     )
@@ -102,12 +102,6 @@ def _pages(
             raise IndexerError(f"the embeds of {key} vanished during the run; run again")
         held[key] = edition(key, page, contents[key])
         yield page
-
-
-def _forget(wiring: Wiring, store: VectorStore, catalogue: Catalogue) -> None:
-    """Generations beyond those that are kept, and what they held."""
-    store.gc(wiring.settings.index.keep_generations)
-    catalogue.forget_editions(store.generations())
 
 
 def edition(key: str, page: EmbeddedPage, content: str) -> Edition:
@@ -136,7 +130,7 @@ def _remember(
     return found
 
 
-def _finish(
+def finish(
     wiring: Wiring, project: Project, artifacts: Artifacts, store: VectorStore, manifest: Manifest
 ) -> Project:
     """What follows the swap; done again by the next run if this one is killed before."""

@@ -34,7 +34,11 @@ _LATER = (Reason.CHUNK_FAILED, Reason.EMBED_FAILED)
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What to do: sources, first and last phase, `only` these URLs, `force` without signatures."""
+    """
+    What to do: sources, first and last phase, `only` these URLs, `force` without signatures.
+
+    `allow_shrink`: no gate refuses; `reason`: why, as a person said it.
+    """
 
     sources: Sources
     first: str = PHASES[0]
@@ -43,6 +47,7 @@ class Request(Struct, frozen=True, kw_only=True):
     force: bool = False
     register: bool = True
     allow_shrink: bool = False
+    reason: str = ""
 
     def wants(self, phase: str) -> bool:
         """Whether a phase is part of this run."""
