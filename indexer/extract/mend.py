@@ -267,7 +267,7 @@ def _is_step(block: Block) -> bool:
 
 
 def _says_furniture(block: Block) -> bool:
-    if block.words > _SHORT:
+    if block.words > _SHORT or block.kind == "pre":  # "print" in a listing offers nobody to print the page
         return False
     if block.says < 0:
         block.says = phrases.kinds_of(phrases.tokens_of(block.text))

@@ -174,3 +174,15 @@ def test_contacts_in_the_footer_go_to_the_site_field():
 
     assert "Mon-Fri 9:00-18:00" in found.site
     assert "+15550102030" in found.site
+
+
+def test_code_that_says_what_furniture_says_is_kept_on_a_short_page():
+    """A listing prints, shares and subscribes; it offers none of that to the reader."""
+    html = (
+        '<!DOCTYPE html><html lang="en"><head><title>Markup</title></head><body><nav><span>Home</span> '
+        "<span>Prices</span></nav><main><h1>Markup</h1><p>You need only a document with a photo. Payment is by "
+        'card, transfer or invoice.</p><pre>```python\nprint("```")\n# TAMARISK-5813\n```</pre><p>OWL-2532</p></main>'
+        "<footer><p>All rights reserved</p></footer></body></html>"
+    )
+    for url in ("https://e.org/listing", "https://e.org/a", "https://e.org/print"):
+        assert "TAMARISK-5813" in extract(html, url=url).text
