@@ -1,9 +1,8 @@
 """
 The values that flow: Source → Page → Chunk → EmbeddedChunk → Point.
 
-Frozen, without behaviour. `schemas/` is generated from this module. An artifact
-holds no time of day, so that the same site gives the same bytes on every run; times
-live in the URL catalogue.
+Frozen, without behaviour. `schemas/` is generated from this module. An artifact holds no time
+of day, so that the same site gives the same bytes on every run; times live in the catalogue.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Reason(StrEnum):
     LIMIT = "limit"  # --max-pages, --max-depth, --max-minutes or a trap limit cut it off
     BAD_URL = "bad-url"
     PENDING = "pending"  # not visited yet: the run was interrupted
-    # failed: something is wrong; retried by the next run
+    # failed: retried by the next run
     NOT_FOUND = "not-found"  # 404
     GONE = "gone"  # 410
     HTTP_CLIENT = "http-4xx"
@@ -349,6 +348,7 @@ class Registration(Struct, frozen=True, kw_only=True):
     tg_lead_group: str
     manifest: Manifest
     bm25: Bm25Snapshot
+    changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

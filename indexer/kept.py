@@ -56,6 +56,14 @@ class Records(Protocol):
     def delete(self, name: str) -> None: ...
 
 
+class Notify(Protocol):
+    """Somebody who wants to know what a run did."""
+
+    def send(self, title: str, text: str, data: Mapping[str, Any]) -> None:
+        """Text is Markdown. Raises `Retryable` or `Misconfigured`, without addresses."""
+        ...
+
+
 class Catalogue(Protocol):
     """
     The URL table of one project: what was found, where it stands, and why.

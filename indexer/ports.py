@@ -18,7 +18,7 @@ from indexer.artifacts import (
     Point,
 )
 from indexer.errors import IndexerError
-from indexer.kept import Catalogue, RawResponses, Records
+from indexer.kept import Catalogue, Notify, RawResponses, Records
 from indexer.records import (
     Edition,
     Limits,
@@ -52,6 +52,7 @@ __all__ = [
     "Fetch",
     "Generation",
     "Limits",
+    "Notify",
     "Project",
     "RawResponses",
     "Reader",

@@ -184,11 +184,30 @@ class Bot(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     retries: Count = 3
 
 
+class Notify(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Who is told what a run did. Addresses hold tokens, so variables are named that hold them.
+
+    `webhook_env`: an address that gets the digest as JSON; `urls_env`: addresses of apprise
+    (mailto://, tgram://, slack:// …), separated by spaces. `when`: only if there is something to tell.
+    """
+
+    webhook_env: Variable = "INDEXER_WEBHOOK"
+    urls_env: Variable = "INDEXER_NOTIFY_URLS"
+    when: Literal["changes", "always"] = "changes"
+    timeout: Timeout = 15.0
+
+
 class Run(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`workers` 0: everything in this process. A killed run is resumed within `resume_hours`."""
+    """
+    `workers` 0: everything in this process. A killed run is resumed within `resume_hours`.
+
+    `metrics_dir`: where each run leaves `indexer-NAME.prom` for a textfile collector.
+    """
 
     workers: Count = 2
     resume_hours: Seconds = 24.0
+    metrics_dir: str = ""
 
 
 class Settings(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -207,6 +226,7 @@ class Settings(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     store: Store = field(default_factory=Store)
     bot: Bot = field(default_factory=Bot)
     run: Run = field(default_factory=Run)
+    notify: Notify = field(default_factory=Notify)
 
 
 def load(
@@ -316,6 +336,9 @@ def secrets(settings: Settings, environ: Mapping[str, str] | None = None) -> lis
         found += provider.headers.values()
     crawl = settings.crawl
     found += [secret(name, environ) for name in (crawl.auth_env, *crawl.headers_env)]
+    notify = settings.notify
+    for name in (notify.webhook_env, notify.urls_env):
+        found += secret(name, environ).split()
     with contextlib.suppress(Misconfigured):  # said where they are used
         found += private(crawl, environ).secrets()
     return [text for text in found if text]

@@ -16,7 +16,7 @@ from indexer.cli import (
     run_commands,
     tool_commands,
 )
-from indexer.cli.session import Config, Json, ProjectsDir, Quiet, Verbose
+from indexer.cli.session import Config, Json, LogJson, ProjectsDir, Quiet, Verbose
 
 app = typer.Typer(
     name="indexer",
@@ -44,6 +44,7 @@ def _global(
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
+    log_json: LogJson = False,
     version: Annotated[  # noqa: ARG001 - eager: handled before
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -54,6 +55,7 @@ def _global(
         "json": json,
         "quiet": quiet,
         "verbose": verbose,
+        "log_json": log_json,
     }
 
 

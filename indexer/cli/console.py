@@ -37,6 +37,15 @@ def printable(text: str, known: Iterable[str] = ()) -> str:
     return _CONTROL.sub("\ufffd", redact(text, known))
 
 
+def json_line(level: str, message: str) -> str:
+    """A line of `--log-json`: time, level, message."""
+    import json
+    from datetime import UTC, datetime
+
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    return json.dumps({"time": now, "level": level, "message": message}, ensure_ascii=False)
+
+
 class _Handler(logging.StreamHandler[TextIO]):
     """Log lines that a progress bar makes room for."""
 
@@ -46,7 +55,10 @@ class _Handler(logging.StreamHandler[TextIO]):
         self.console = console
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record), self.console.known)
+        text = printable(super().format(record), self.console.known)
+        if not self.console.log_json:
+            return text
+        return json_line(record.levelname.lower(), text.removeprefix(f"{record.levelname} "))
 
     def emit(self, record: logging.LogRecord) -> None:
         self.console.make_room()
@@ -67,8 +79,9 @@ def _open_streams() -> None:
 class Console:
     """Where a command prints. Implements `report.Progress`."""
 
-    def __init__(self, *, json: bool, quiet: bool, verbose: int) -> None:
+    def __init__(self, *, json: bool, quiet: bool, verbose: int, log_json: bool = False) -> None:
         self.json = json
+        self.log_json = log_json
         self.quiet = quiet
         self.verbose = verbose
         self.known: list[str] = []
@@ -95,7 +108,7 @@ class Console:
         """What went wrong: on stderr, and with `--json` as an object on stdout."""
         self._close_meter()
         message = printable(message, self.known)
-        sys.stderr.write(f"indexer: {message}\n")
+        self._write(message, "error", before="indexer: ")
         if self.json:
             self.data({"error": message, "exit": exit_code})
 
@@ -103,12 +116,17 @@ class Console:
         """A finished step, on stderr."""
         self._close_meter()
         if not self.quiet:
-            sys.stderr.write(printable(line, self.known) + "\n")
-            sys.stderr.flush()
+            self._write(printable(line, self.known), "info")
+
+    def _write(self, message: str, level: str, *, before: str = "") -> None:
+        """A line on stderr; with `--log-json` an object."""
+        line = json_line(level, message) if self.log_json else before + message
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
 
     def step(self, phase: str, done: int, total: int, note: str = "") -> None:
         """A bar on a terminal; elsewhere a line every few seconds."""
-        if self.quiet:
+        if self.quiet or self.log_json:
             return
         if self._meter is None or self._meter.phase != phase:
             from indexer.cli.progress import open_meter

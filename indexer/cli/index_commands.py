@@ -1,8 +1,8 @@
-"""Commands about what is live: publish, generations, rollback, gc."""
+"""Commands about what is live and how it came about: publish, generations, rollback, gc, runs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from indexer.cli.console import table
 from indexer.cli.options import ProjectName
 from indexer.cli.session import Session, command
 from indexer.errors import Exit, Misconfigured
+
+if TYPE_CHECKING:
+    from indexer.pipeline.recording import Record
 
 Reason = Annotated[str, typer.Option("--reason", help="Why; it is recorded with the run.")]
 Register = Annotated[
@@ -23,6 +26,7 @@ def add(app: typer.Typer) -> None:
     command(app, "generations")(generations)
     command(app, "rollback")(rollback)
     command(app, "gc")(gc)
+    command(app, "runs")(runs)
 
 
 def publish(
@@ -115,3 +119,40 @@ def gc(
         {"project": project.name, "removed": removed},
         f"{project.name}: {', '.join(removed) or 'nothing'} removed",
     )
+
+
+def runs(
+    session: Session,
+    *,
+    action: Annotated[str, typer.Argument(help="Nothing: all runs; or: show.")] = "",
+    run: Annotated[str, typer.Argument(help="The run to show, or: last.")] = "last",
+    project_name: ProjectName = "",
+    limit: Annotated[int, typer.Option(min=1, help="At most so many runs of a project.")] = 20,
+) -> None:
+    """Show what runs did, newest first; `runs show ID` gives one with its digest."""
+    from itertools import islice
+
+    from indexer.pipeline import recording
+
+    if action not in ("", "show"):
+        raise Misconfigured(f"runs {action!r} is nothing; say `runs` or `runs show ID`")
+    wiring = session.wiring()
+    if action == "show":
+        project = session.project(project_name)
+        record, text = recording.show(wiring, project, run)
+        session.console.result(record, text or f"{record.command} {record.started}: {_ended(record)}")
+        return
+    projects = [session.project(project_name)] if project_name else wiring.registry.all()
+    found = [one for each in projects for one in islice(recording.runs(wiring, each), limit)]
+    rows = [[one.run, one.project, one.command, one.started, _ended(one)] for one in found]
+    heads = ["run", "project", "command", "started", "ended"]
+    session.console.result(
+        [recording.brief(one) for one in found], table(rows, heads) if rows else "no run yet"
+    )
+
+
+def _ended(record: Record) -> str:
+    if not record.ended:
+        return "not ended: it is running, or was killed"
+    told = f"exit {record.exit} at {record.ended}"
+    return f"{told}: {record.error[:100]}" if record.error else told

@@ -68,6 +68,7 @@ def _one(session: Session, project: Project, crawl: dict[str, Any], phases: dict
         force=phases["force"],
         allow_shrink=phases["allow_shrink"],
         register=phases["register"],
+        command="reindex",
     )
     report, exit_code = run(wiring, project, request, session.console)
     session.console.result(report, summary(report))

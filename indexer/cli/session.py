@@ -35,12 +35,14 @@ ProjectsDir = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Answer as JSON on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only errors.")]
 Verbose = Annotated[int, typer.Option("--verbose", "-v", count=True, help="More log lines; twice: debug.")]
+LogJson = Annotated[bool, typer.Option("--log-json", help="Progress, logs and errors as JSON lines.")]
 GLOBALS: dict[str, Any] = {
     "config": Config,
     "projects_dir": ProjectsDir,
     "json": Json,
     "quiet": Quiet,
     "verbose": Verbose,
+    "log_json": LogJson,
 }
 _DEFAULTS: dict[str, Any] = {
     "config": None,
@@ -48,6 +50,7 @@ _DEFAULTS: dict[str, Any] = {
     "json": False,
     "quiet": False,
     "verbose": 0,
+    "log_json": False,
 }
 
 
@@ -59,7 +62,9 @@ class Session:
         self.projects_dir: Path | None = given["projects_dir"]
         self.resume = ""
         self._wirings: list[Wiring] = []
-        self.console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
+        self.console = Console(
+            json=given["json"], quiet=given["quiet"], verbose=given["verbose"], log_json=given["log_json"]
+        )
 
     def settings(self, flags: Mapping[str, Any] | None = None) -> Settings:
         """All layers, `flags` last."""
@@ -94,6 +99,7 @@ class Session:
         """The global options of this command, for another one to be started with."""
         words = ["--config", str(self.config)] if self.config else []
         words += ["--projects-dir", str(self.projects_dir)] if self.projects_dir else []
+        words += ["--log-json"] if self.console.log_json else []
         return [*words, *(["-q"] if self.console.quiet else []), *["-v"] * self.console.verbose]
 
     def close(self) -> None:

@@ -93,6 +93,7 @@ def publish_stored(
         register=tell_bot,
         allow_shrink=force,
         reason=reason,
+        command="publish",
     )
     return run(wiring, project, request, progress)
 

@@ -7,6 +7,7 @@ progress is passed on line by line under the project's name.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -92,7 +93,15 @@ class Children:
 
     def _pass_on(self, project: Project, child: subprocess.Popen[str]) -> None:
         for line in child.stderr or ():
-            self._progress.say(f"{project.name}: {line.rstrip()}")
+            self._progress.say(f"{project.name}: {_message(line.rstrip())}")
+
+
+def _message(line: str) -> str:
+    """What a child says; of a JSON line its message: it becomes one again."""
+    if line.startswith("{"):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            return str(json.loads(line)["message"])
+    return line
 
 
 def _answer(project: Project, out: str, code: int) -> dict[str, Any]:

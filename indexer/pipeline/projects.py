@@ -239,9 +239,9 @@ def remove(wiring: Wiring, project: Project) -> None:
     with wiring.lock(project):
         wiring.store(project).drop()
         folder = wiring.folder(project)
-        for name in ("1_pages", "2_chunks", "3_embeds", "vectors"):
+        for name in ("0_raw", "1_pages", "2_chunks", "3_embeds", "vectors", "previous", "held", "runs"):
             shutil.rmtree(folder / name, ignore_errors=True)
-        for path in folder.glob("urls.db*"):
+        for path in (*folder.glob("urls.db*"), *folder.glob("rolled-back.json")):
             path.unlink()
         wiring.registry.remove(project.id)
     for path in folder.glob(".lock*"):

@@ -174,10 +174,17 @@ def is_registered(wiring: Wiring, project: Project) -> bool:
 
 
 def register(
-    wiring: Wiring, project: Project, progress: Progress, *, again: bool = False
+    wiring: Wiring,
+    project: Project,
+    progress: Progress,
+    *,
+    again: bool = False,
+    changes: Mapping[str, list[str]] | None = None,
 ) -> tuple[bool, Exit]:
     """
     Tell the bot about the live generation, unless it knows it (`again`: even then).
+
+    `changes`: URLs that are new, changed and gone since what it knows, so that it drops its caches.
 
     A bot that is down or refuses costs nothing of what is done: exit code 3, and
     `register` finishes it. Raises `Misconfigured` if nothing is published yet.
@@ -206,6 +213,7 @@ def register(
             tg_lead_group=project.tg_lead_group,
             manifest=reader.manifest,
             bm25=reader.snapshot,
+            changes={name: tuple(urls) for name, urls in (changes or {}).items()},
         )
     finally:
         reader.close()

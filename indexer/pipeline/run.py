@@ -7,7 +7,6 @@ does that, and leaves the rest alone. Killed anywhere and run again, it ends the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator
 from concurrent.futures import Executor
 from contextlib import closing
@@ -23,8 +22,9 @@ from indexer.pipeline.datasets import label_pages
 from indexer.pipeline.drive import drive
 from indexer.pipeline.embedding import Embedding
 from indexer.pipeline.pools import open_processes, open_threads
-from indexer.pipeline.report import Progress, Report, count
+from indexer.pipeline.report import Progress, Report
 from indexer.pipeline.sites import site_documents
+from indexer.pipeline.telling import Telling
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 
@@ -48,6 +48,7 @@ class Request(Struct, frozen=True, kw_only=True):
     register: bool = True
     allow_shrink: bool = False
     reason: str = ""
+    command: str = "seed"
 
     def wants(self, phase: str) -> bool:
         """Whether a phase is part of this run."""
@@ -70,17 +71,23 @@ def run(wiring: Wiring, project: Project, request: Request, progress: Progress) 
     `Refused` if the new index must not replace the old one. What single URLs came to is
     in the catalogue, not in an exception.
     """
-    started = time.monotonic()
-    report = Report(project=project.name, id=project.id)
     with (
         wiring.lock(project),
         wiring.catalogue(project) as catalogue,
         open_processes(wiring.settings.run.workers) as pool,
     ):
-        one = _Run(wiring, project, request, progress, catalogue, pool, report)
-        exit_code = one.all_phases()
-    report.seconds, report.exit = round(time.monotonic() - started, 3), int(exit_code)
-    return report, exit_code
+        telling = Telling(
+            wiring,
+            project,
+            command=request.command,
+            reason=request.reason,
+            catalogue=catalogue,
+            progress=progress,
+        )
+        one = _Run(wiring, project, request, progress, catalogue, pool, telling.report, telling)
+        with telling:
+            telling.code = one.all_phases()
+    return telling.report, telling.code
 
 
 class _Trouble(Struct, frozen=True):
@@ -101,6 +108,7 @@ class _Run:
     catalogue: Catalogue
     pool: Executor
     report: Report
+    telling: Telling
     troubles: dict[str, _Trouble] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -141,10 +149,9 @@ class _Run:
         return max(exit_code, held, Exit.PARTIAL if self.report.failed or self.report.kept else Exit.DONE)
 
     def end(self, visit: int) -> None:
-        """Count; what is asked for next is another visit (0: this one goes on)."""
+        """What is asked for next is another visit (0: this one goes on)."""
         if visit:
             self.catalogue.close_visit(visit)
-        count(self.report, self.catalogue.counts())
 
     def hold_back(self, visit: int) -> None:
         """Keep the last good version of pages whose new one is not to be believed unasked."""
@@ -167,7 +174,7 @@ class _Run:
             raw=self.wiring.raw(self.project),
             visit=visit,
         )
-        self.report.quarantined = len(held)
+        self.report.quarantined, self.telling.held = len(held), held
         for one in held:
             self.progress.say(f"Held back: {one.url}: {one.why}")
 
@@ -304,8 +311,8 @@ class _Run:
             force=self.request.force,
             allow_shrink=self.request.allow_shrink,
         )
-        self.artifacts.forget_previous()
-        self.count_changes(published)
+        changes = self.telling.published(published)
+        self.report.stale = sum(bool(row.stale) for row in live_rows(self.catalogue))
         manifest = published.manifest
         self.report.points, self.report.generation, self.report.published = (
             manifest.points,
@@ -315,21 +322,10 @@ class _Run:
         self.progress.say(f"Upload completed: {manifest.pages} pages, {manifest.points} chunks indexed")
         if not self.request.register:
             return Exit.DONE
-        self.report.registered, exit_code = publish.register(self.wiring, published.project, self.progress)
-        return exit_code
-
-    def count_changes(self, published: publish.Published) -> None:
-        """What the live index now holds that it did not before, and the other way round."""
-        before, after = published.before, published.after
-        texts = {one.content for one in after.values()}
-        gone = [one for key, one in before.items() if key not in after]
-        self.report.new = sum(key not in before for key in after)
-        self.report.changed = sum(
-            key in before and before[key].content != one.content for key, one in after.items()
+        self.report.registered, exit_code = publish.register(
+            self.wiring, published.project, self.progress, changes=changes
         )
-        self.report.moved = sum(one.content in texts for one in gone)
-        self.report.gone = len(gone) - self.report.moved
-        self.report.stale = sum(bool(row.stale) for row in live_rows(self.catalogue))
+        return exit_code
 
     def gather(self, phase: str, results: Iterator[work.Done], live: dict[str, str]) -> int:
         """Count chunks and note troubles as results come in."""

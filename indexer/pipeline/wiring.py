@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from indexer.adapters.catalogue import SqliteCatalogue
     from indexer.adapters.files import FileArtifacts
     from indexer.adapters.http_private import Credentials
+    from indexer.adapters.notify import Notifier
     from indexer.adapters.raw import FileRaw
     from indexer.adapters.records import FileRecords
     from indexer.pipeline.quarantine import Shelves
@@ -213,6 +214,22 @@ class Wiring:
         from indexer.adapters.edge import EdgeStore
 
         return EdgeStore(self.folder(project) / VECTORS, collection=project.name)
+
+    def notifier(self) -> Notifier | None:
+        """Who is told what runs did; `None` if nobody is configured."""
+        notify = self.settings.notify
+        webhook, urls = secret(notify.webhook_env), secret(notify.urls_env).split()
+        if not webhook and not urls:
+            return None
+        from indexer.adapters.notify import Notifier
+
+        return Notifier(webhook=webhook, urls=urls, timeout=notify.timeout)
+
+    def metrics(self, folder: str) -> FileRecords:
+        """Where metrics are left for a collector."""
+        from indexer.adapters.records import FileRecords
+
+        return FileRecords(Path(folder))
 
     def preflight(self, project: Project, *, until: str, bot: bool) -> None:
         """
