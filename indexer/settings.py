@@ -135,6 +135,29 @@ class Search(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     coverage_gate: Annotated[float, Meta(ge=0, le=1)] = 0.4
 
 
+class Policy(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Which sources may answer, of a project with datasets; enforced by filter, not by score.
+
+    `order`: of layers, the best first. `grounds`: those that an answer must rest on (empty:
+    the first of `order`); others only explain. `hidden`: never shown, but for routes that
+    `unlock` names with them. `fallback_languages`: where the question's own has no ground;
+    empty: any. `vocabulary`: a TOML file of words that are joined to those shipped.
+    """
+
+    order: tuple[str, ...] = ("norm", "commentary", "faq", "deprecated")
+    grounds: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ("deprecated",)
+    unlock: dict[str, tuple[str, ...]] = field(
+        default_factory=lambda: {"historical": ("deprecated",), "comparison": ("deprecated",)}
+    )
+    fallback_languages: tuple[str, ...] = ()
+    vocabulary: str = ""
+    fragments: Positive = 8
+    broad_fragments: Positive = 24
+    coverage: Annotated[float, Meta(ge=0, le=1)] = 0.6
+
+
 class Provider(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     One OpenAI-compatible server. Keys come from the environment or a file, never from a flag.
@@ -220,6 +243,7 @@ class Settings(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     chunk: Chunking = field(default_factory=Chunking)
     index: Index = field(default_factory=Index)
     search: Search = field(default_factory=Search)
+    policy: Policy = field(default_factory=Policy)
     models: Models = field(default_factory=Models)
     providers: dict[str, Provider] = field(default_factory=dict)
     prices: dict[str, Annotated[float, Meta(ge=0)]] = field(default_factory=dict)

@@ -30,6 +30,7 @@ from indexer.artifacts import (
     Registration,
 )
 from indexer.pipeline.report import Report
+from indexer.search.context import Context
 
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 TYPES = {
@@ -40,6 +41,7 @@ TYPES = {
     "manifest": Manifest,
     "point-payload": Payload,
     "hit": Hit,
+    "context": Context,
     "run-report": Report,
 }
 

@@ -8,6 +8,7 @@ import typer
 
 from indexer import __version__
 from indexer.cli import (
+    context_commands,
     index_commands,
     plan_command,
     project_commands,
@@ -65,4 +66,5 @@ index_commands.add(app)
 project_commands.add(app)
 plan_command.add(app)
 query_commands.add(app)
+context_commands.add(app)
 tool_commands.add(app)

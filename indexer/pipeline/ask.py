@@ -23,7 +23,7 @@ MODES = ("hybrid", "dense", "bm25")
 
 def answer(wiring: Wiring, project: Project, question: str, *, mode: str, limit: int) -> list[Hit]:
     """Hits for one question, best first."""
-    with _reader(wiring, project) as reader:
+    with opened(wiring, project) as reader:
         return _search(wiring, reader, [question], mode=mode, limit=limit)[0]
 
 
@@ -31,7 +31,7 @@ def answer_all(
     wiring: Wiring, project: Project, name: str, *, mode: str, limit: int
 ) -> Iterator[dict[str, Any]]:
     """`{id, hits}` for each `{id, question}` of a JSON Lines file, in order."""
-    with _reader(wiring, project) as reader:
+    with opened(wiring, project) as reader:
         batch: list[dict[str, Any]] = []
         for record in read_lines(name, needs=("id", "question")):
             batch.append(record)
@@ -57,7 +57,7 @@ def evaluate(wiring: Wiring, project: Project, questions: Path) -> tuple[Evaluat
 
     cases = scoring.load_questions(questions)
     scores: dict[str, list[scoring.Score]] = {}
-    with _reader(wiring, project) as reader:
+    with opened(wiring, project) as reader:
         for mode in MODES:
             ask = partial(_search, wiring, reader, mode=mode, limit=scoring.DEPTH)
             scores[mode] = scoring.evaluate(cases, ask)
@@ -114,14 +114,14 @@ def _search(
         reader,
         questions,
         analyze=analyzer(snapshot.analyzer, version=snapshot.analyzer_version),
-        embed_queries=None if mode == "bm25" else _embedder(wiring, reader),
+        embed_queries=None if mode == "bm25" else embedder(wiring, reader),
         mode=mode,
         limit=limit,
         settings=wiring.settings.search,
     )
 
 
-def _embedder(wiring: Wiring, reader: Reader) -> Any:
+def embedder(wiring: Wiring, reader: Reader) -> Any:
     """Embeds questions with the model of the index. Raises `Misconfigured` if that is another one."""
     from indexer.phases.embed import embed_queries
 
@@ -135,7 +135,8 @@ def _embedder(wiring: Wiring, reader: Reader) -> Any:
 
 
 @contextlib.contextmanager
-def _reader(wiring: Wiring, project: Project) -> Iterator[Reader]:
+def opened(wiring: Wiring, project: Project) -> Iterator[Reader]:
+    """The published index, open for reading. Raises `Misconfigured` if there is none."""
     reader = wiring.store(project).reader()
     if reader is None:
         raise Misconfigured(

@@ -15,7 +15,7 @@ from indexer.settings import Settings, load
 _PROMPT = re.compile(r"(prompt[1-9]\d?|start_reply)")
 _SOURCES = {"sitemap_url": "sitemaps", "urls": "urls", "crawl": "crawl"}
 _COLUMNS = ("bot_url", "tg_api_key", "tg_lead_group", "language")
-SECTIONS = ("crawl", "extract", "chunk", "index", "search")
+SECTIONS = ("crawl", "extract", "chunk", "index", "search", "policy")
 KEYS = (
     "language, bot-url, tg-api-key, tg-lead-group, prompt1 … prompt99, start-reply, "
     "sitemap-url, urls, crawl (comma lists that replace the stored ones), "

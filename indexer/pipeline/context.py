@@ -1,0 +1,81 @@
+"""Contexts for a bot: the published index, asked under the project's source policy."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from indexer.errors import Misconfigured
+from indexer.pipeline import ask
+from indexer.pipeline.datasets import stored_datasets
+from indexer.pipeline.lines import read_lines
+from indexer.pipeline.wiring import Wiring
+from indexer.ports import Project
+from indexer.search.context import Context, Turn
+from indexer.search.dialogue import Answerer
+
+
+@contextlib.contextmanager
+def answering(wiring: Wiring, project: Project) -> Iterator[Answerer]:
+    """An open index with the project's policy and vocabulary."""
+    from indexer.index.analysis import analyzer
+    from indexer.search.gather import Gatherer
+    from indexer.search.library import Library
+    from indexer.search.routing import Router
+    from indexer.search.vocabulary import load
+
+    policy = wiring.settings.policy
+    vocabulary, datasets = load(policy.vocabulary), stored_datasets(project)
+    with ask.opened(wiring, project) as reader:
+        library = Library(
+            reader,
+            analyze=analyzer(reader.snapshot.analyzer, version=reader.snapshot.analyzer_version),
+            embed_queries=ask.embedder(wiring, reader),
+            settings=wiring.settings.search,
+        )
+        gatherer = Gatherer(library, policy=policy, datasets=datasets, vocabulary=vocabulary)
+        yield Answerer(Router(vocabulary, datasets, language=project.language), gatherer)
+
+
+def context(wiring: Wiring, project: Project, question: str, *, history: str = "") -> Context:
+    """The context of one question. `history`: a JSON or JSON Lines file of turns."""
+    turns = _history(list(_turns(history))) if history else ()
+    with answering(wiring, project) as answerer:
+        return answerer.answer(question, turns)
+
+
+def contexts(wiring: Wiring, project: Project, name: str) -> Iterator[Context]:
+    """One for each `{id, question, history?}` of a JSON Lines file, in order."""
+    with answering(wiring, project) as answerer:
+        for record in read_lines(name, needs=("id", "question")):
+            if not record["question"].strip():
+                raise Misconfigured(f"{name}: the question {record['id']} is empty; ask something")
+            yield answerer.answer(record["question"], _history(record.get("history")), id=record["id"])
+
+
+def _turns(name: str) -> Iterator[Any]:
+    """Turns of a file: one JSON list, or one turn a line."""
+    import json
+    import sys
+    from pathlib import Path
+
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+        if text.lstrip().startswith("["):
+            yield from json.loads(text)
+        else:
+            yield from (json.loads(line) for line in text.splitlines() if line.strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"cannot read --history {name}: {error}") from None
+    except json.JSONDecodeError as error:
+        raise Misconfigured(f"--history {name} is no JSON: {error}") from None
+
+
+def _history(rows: Sequence[Any] | None) -> tuple[Turn, ...]:
+    try:
+        return msgspec.convert(rows or (), tuple[Turn, ...])
+    except msgspec.ValidationError as error:
+        raise Misconfigured(f'history: {error}; turns are {{"role": "user", "content": "…"}}') from None

@@ -1,0 +1,148 @@
+"""
+What was found, judged: is it enough to answer from?
+
+By the words of the question that one place holds, by a name or a number that is asked for,
+and by how far the nearest text stands out. See `sufficiency` for how words are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum, sqrt
+
+from msgspec import Struct
+
+from indexer.search import routing
+from indexer.search.library import Piece
+from indexer.search.references import Reference
+from indexer.search.routing import Question
+from indexer.search.sufficiency import EMPTY, SUFFICIENT, WEAK, Matcher, counted, names_in
+from indexer.search.vocabulary import Words
+from indexer.settings import Policy
+
+OUTSTANDING = 2.0  # deviations by which the nearest text of a topic that is there stands out
+SLIGHT = 0.3  # coverage below which a text is about something else
+_HINT = 0.01  # of a question that is loaded: its own words are hardly those of a text
+_TENTH = 9
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """One part of a question: what to search for, and where. `places`: named by the question."""
+
+    number: int | None
+    question: str
+    queries: tuple[str, ...]
+    subject: tuple[str, ...]
+    layers: tuple[str, ...] | None
+    wide: bool = False
+    lookup: bool = False
+    places: tuple[Reference, ...] = ()
+    background: tuple[Reference, ...] = ()
+    deprecated: bool | None = None
+
+
+class Judge:
+    """Judges tasks under one policy."""
+
+    def __init__(self, matcher: Matcher, policy: Policy) -> None:
+        self.matcher = matcher
+        self.policy = policy
+
+    def _named(self, task: Task, words: Words) -> tuple[str, ...]:
+        """The subject without words in another language's letters."""
+        return tuple(
+            word for word in task.subject if set(word) <= words.letters or not set(word) & words.letters
+        )
+
+    def covers(self, subject: Sequence[str], pieces: Sequence[Piece]) -> float:
+        """The best coverage of the subject by one article or page."""
+        units: dict[tuple[str, str], list[str]] = {}
+        for one in pieces:
+            payload = one.payload
+            units.setdefault(one.place, []).append(f"{payload.topic}\n{payload.context}\n{payload.text}")
+        return max(
+            (self.matcher.coverage(subject, self.matcher.text(unit)) for unit in units.values()), default=0.0
+        )
+
+    def __call__(
+        self,
+        task: Task,
+        question: Question,
+        ground: Sequence[Piece],
+        behind: Sequence[Piece],
+        referred: Sequence[Piece],
+        pool: Sequence[Piece],
+        words: Words,
+    ) -> tuple[str, str]:
+        """Whether the ground is enough for a task, and why."""
+        if not ground:
+            return EMPTY, "nothing was found in the layers that an answer may rest on"
+        own = [one for one in ground if one.payload.language in (question.language, "")] or list(ground)
+        if own and own[0].payload.language not in (question.language, "") and not (behind or referred):
+            apart = standout(pool) >= OUTSTANDING
+            told = f"a text in another language {'stands' if apart else 'hardly stands'} out"
+            return (SUFFICIENT if apart else WEAK), told
+        subject = self._named(task, words)
+        covered = self.covers(subject, own)
+        told = f"one place holds {covered:.0%} of what is asked"
+        lacks = self._lacks_number if question.quantity else self._lacks_name
+        lacking = lacks(task, question, subject, own, words)
+        if lacking:
+            return WEAK, lacking
+        if question.quantity or behind or referred:
+            how = "the place that was spoken of is there" if behind else told
+            return SUFFICIENT, f"an explanation that fits refers to it; {told}" if referred else how
+        slight = task.wide or question.route in (routing.COMPARISON, routing.HISTORICAL)
+        least = SLIGHT if slight or standout(pool) >= OUTSTANDING else self.policy.coverage
+        if question.route == routing.SENSITIVE:
+            least = _HINT
+        return (SUFFICIENT, told) if covered >= least else (WEAK, told)
+
+    def _lacks_name(
+        self, task: Task, _: Question, subject: Sequence[str], pieces: Sequence[Piece], words: Words
+    ) -> str:
+        """A name that is most of what is asked and stands nowhere; empty if there is none."""
+        for name in names_in(task.question):
+            bare = [word for word in name if word not in words.frame and set(word) <= words.letters]
+            most = self.matcher.share(bare, subject) >= self.policy.coverage
+            if (
+                len(bare) > 1
+                and most
+                and not any(
+                    self.matcher.text([one.payload.text, one.payload.topic]).has_name(bare) for one in pieces
+                )
+            ):
+                return f"no text has the name {' '.join(bare)}"
+        return ""
+
+    def _lacks_number(
+        self, _: Task, question: Question, subject: Sequence[str], pieces: Sequence[Piece], words: Words
+    ) -> str:
+        """Why no piece gives the number that is asked for; empty if one does."""
+        unit = counted(question.text, words)
+        for one in pieces:
+            text = self.matcher.text([one.payload.topic, one.payload.text])
+            if unit and not text.has(unit):
+                continue
+            if text.has_number(words) and self.matcher.coverage(subject, text) >= self.policy.coverage - 0.1:
+                return ""
+        return f"no text gives a number of {unit}" if unit else "no text gives the number"
+
+
+def standout(pool: Sequence[Piece]) -> float:
+    """
+    How far the nearest text stands out: its distance to the tenth, in deviations of all.
+
+    Where nothing fits, all texts are about equally near; the scale of a model's cosines cancels out.
+    """
+    near = sorted((one.dense for one in pool if one.dense), reverse=True)
+    if len(near) <= _TENTH:
+        return 0.0
+    mean = fsum(near) / len(near)
+    deviation = sqrt(fsum((one - mean) ** 2 for one in near) / len(near))
+    return (near[0] - near[_TENTH]) / deviation if deviation else 0.0
+
+
+def nearest(pool: Sequence[Piece]) -> float:
+    """The cosine of the nearest text; 0 for none."""
+    return max((one.dense for one in pool), default=0.0)

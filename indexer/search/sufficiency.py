@@ -1,0 +1,147 @@
+"""
+Whether what was found answers: how much of the question's subject one place of a text holds.
+
+A word is held if the text has one of the same stem, or one that begins alike (for
+languages without a stemmer). Words weigh by IDF, so that one that no text has weighs most.
+A question for a number needs one; a name of several words must stand as a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from math import ceil
+
+from indexer.artifacts import Bm25Snapshot
+from indexer.search.vocabulary import Words, tokens
+
+SUFFICIENT, WEAK, EMPTY = "sufficient", "weak", "empty"
+_SHORTEST = 4  # letters that two words must begin with alike …
+_STEM = 6  # letters of a stem that another may begin with
+_ALIKE = 0.65  # … and share of the longer one
+_NAME = re.compile(r"(?<![^\W_])[A-ZА-ЯЁӘҒҚҢӨҰҮҺІ][^\W\d_]+(?:[\s-]+[A-ZА-ЯЁӘҒҚҢӨҰҮҺІ][^\W\d_]+)+")
+
+
+class Matcher:
+    """Compares questions with texts of one index. `analyze`: its analyzer."""
+
+    def __init__(self, analyze: Callable[[str], list[str]], snapshot: Bm25Snapshot) -> None:
+        self._analyze = analyze
+        self._snapshot = snapshot
+        self._weights: dict[str, float] = {}
+
+    def text(self, parts: Iterable[str]) -> Text:
+        """A text to be asked."""
+        return Text(tokens(" ".join(parts)), self.stem)
+
+    def stem(self, word: str) -> str:
+        """The index's term for a word."""
+        return next(iter(self._analyze(word)), word)
+
+    def weight(self, word: str) -> float:
+        """Its IDF, or that of words that begin alike; a word that no text has weighs as the rarest."""
+        if word not in self._weights:
+            idf = self._snapshot.idf
+            found = idf.get(self.stem(word))
+            if found is None:
+                found = min((idf[term] for term in idf if alike(word, term)), default=self._rarest)
+            self._weights[word] = found
+        return self._weights[word]
+
+    def coverage(self, subject: Sequence[str], text: Text) -> float:
+        """Share (0 to 1) of the weight of `subject` that the text holds; 1 if there is none."""
+        total = sum(map(self.weight, subject))
+        if not total:
+            return 1.0
+        return sum(self.weight(word) for word in subject if text.has(word)) / total
+
+    def share(self, words: Sequence[str], subject: Sequence[str]) -> float:
+        """The weight of some words of a subject, beside that of all."""
+        total = sum(map(self.weight, subject))
+        return sum(self.weight(word) for word in subject if word in words) / total if total else 0.0
+
+    @cached_property
+    def _rarest(self) -> float:
+        return max(self._snapshot.idf.values(), default=1.0)
+
+
+class Text:
+    """The words of a text."""
+
+    def __init__(self, words: list[str], stem: Callable[[str], str]) -> None:
+        self._words = words
+        self._stem = stem
+
+    @cached_property
+    def _stems(self) -> list[str]:
+        return [self._stem(word) for word in self._words]
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return set(self._stems)
+
+    @cached_property
+    def _distinct(self) -> list[str]:
+        return sorted(set(self._words))
+
+    def has(self, word: str) -> bool:
+        """Whether the text holds the word in some form."""
+        stem = self._stem(word)
+        return stem in self._known or any(
+            alike(word, other) or akin(stem, self._stem(other)) for other in self._distinct
+        )
+
+    def has_name(self, words: Sequence[str]) -> bool:
+        """Whether the words stand side by side, in this order."""
+        stems = [self._stem(word) for word in words]
+        length = len(stems)
+        return any(
+            all(a == b or alike(a, b) for a, b in zip(stems, self._stems[at : at + length], strict=True))
+            for at in range(len(self._stems) - length + 1)
+        )
+
+    def has_number(self, words: Words) -> bool:
+        """Whether a number stands in it, in figures or in words."""
+        return any(word.isdigit() or word in words.numerals for word in self._words)
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two words begin alike for most of their length."""
+    one, other = one.replace("і", "и"), other.replace("і", "и")  # one letter in Latin script
+    longest = max(len(one), len(other))
+    needed = max(_SHORTEST, ceil(_ALIKE * longest))
+    return len(one) >= needed and len(other) >= needed and one[:needed] == other[:needed]
+
+
+def akin(one: str, other: str) -> bool:
+    """Whether one stem begins with the other: `form`, `formation`."""
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _STEM and long.startswith(short) and len(long) - len(short) <= _SHORTEST
+
+
+def names_in(question: str) -> list[list[str]]:
+    """Names of several capitalised words, but for one that opens the sentence with its first word."""
+    found = []
+    for match in _NAME.finditer(question):
+        words = tokens(match[0])
+        if not question[: match.start()].strip():
+            words = words[1:]
+        if len(words) > 1:
+            found.append(words)
+    return found
+
+
+def counted(question: str, words: Words) -> str:
+    """What a question for a number counts: the word after `how many`, `which`; empty if none is."""
+    all_tokens = tokens(question)
+    phrases = sorted(set(words.quantity.find(question)), key=len, reverse=True)
+    for phrase in phrases:
+        parts = tokens(phrase)
+        for at in range(len(all_tokens) - len(parts) + 1):
+            if all_tokens[at : at + len(parts)] == parts:
+                if len(parts) > 1 and parts[-1] not in words.frame:
+                    return parts[-1]
+                following = all_tokens[at + len(parts) : at + len(parts) + 1]
+                return following[0] if following and following[0] not in words.frame else ""
+    return ""

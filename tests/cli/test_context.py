@@ -1,0 +1,172 @@
+"""What a bot is handed under a source policy: tariffs with an archive edition and an FAQ."""
+
+import json
+
+import pytest
+
+from tests.support.shop import open_shop
+
+RULES = (
+    "<h2>Статья 1</h2><p>1. Стоянка катера у причала стоит 900 рублей в сутки.</p>"
+    "<p>2. Электричество включено в стоимость стоянки.</p>"
+    "<h2>Статья 2</h2><p>1. Буксировка по заливу стоит 4000 рублей.</p>"
+    "<p>2. Лицо, указанное в пункте 1 настоящей статьи, оплачивает топливо.</p>"
+    "<h2>Статья 3</h2><p>1. Хранение лодок зимой в ангаре оплачивается посуточно.</p>"
+    "<p>2. Договор хранения заключается письменно.</p>"
+    "<h2>Статья 4</h2><p>1. Спуск катера на воду выполняет дежурный крановщик.</p>"
+    "<p>2. Подъём выполняется по записи.</p>"
+)
+ARCHIVE = (
+    "<h2>Статья 1</h2><p>1. Стоянка катера у причала стоит 400 рублей в сутки.</p>"
+    "<p>2. Электричество оплачивается отдельно.</p>"
+    "<h2>Статья 9</h2><p>1. Прокат водных лыж стоит 200 рублей в час.</p><p>2. Лыжи выдаёт вахтенный.</p>"
+)
+PAGES = {
+    "/tariffs/rules.html": ("Тарифы причала", RULES),
+    "/archive/rules.html": ("Тарифы причала 2019 года", ARCHIVE),
+    "/faq/power.html": (
+        "Нужно ли платить за свет на стоянке катера?",
+        "<p>Нет, розетка у стоянки катера бесплатна. Об этом сказано в статье 1.</p>",
+    ),
+    "/faq/ski.html": (
+        "Можно ли взять водные лыжи напрокат?",
+        "<p>Прокат водных лыж бывает летом, спросите у вахтенного.</p>",
+    ),
+}
+POLICY = """
+[policy]
+order = ["tariff", "faq", "archive"]
+grounds = ["tariff"]
+hidden = ["archive"]
+unlock = { historical = ["archive"], comparison = ["archive"] }
+"""
+
+
+@pytest.fixture
+def marina(indexer, tmp_path):
+    (tmp_path / "indexer.toml").write_text(POLICY, encoding="utf-8")
+    with open_shop(PAGES) as site:
+        rows = [
+            {
+                "dataset": "tariffs",
+                "layer": "tariff",
+                "language": "ru",
+                "edition": "2026",
+                "url_prefix": "/tariffs/",
+            },
+            {
+                "dataset": "archive_2019",
+                "layer": "archive",
+                "language": "ru",
+                "deprecated": True,
+                "url_prefix": "/archive/",
+            },
+            {"dataset": "faq", "layer": "faq", "language": "ru", "url_prefix": "/faq/"},
+        ]
+        (tmp_path / "datasets.json").write_text(json.dumps(rows), encoding="utf-8")
+        source = ("--sitemap-url", site.url("/sitemap.xml"), "--allow-private", site.host, "--delay", "0")
+        indexer(
+            "init-project",
+            "--name",
+            "marina",
+            "--language",
+            "ru",
+            *source,
+            "--datasets",
+            str(tmp_path / "datasets.json"),
+            "--no-register",
+        ).ok()
+    return indexer
+
+
+def _ask(indexer, tmp_path, *records):
+    path = tmp_path / "questions.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    rows = indexer("context", "--project-name", "marina", "--in", str(path)).ok().lines
+    return {row["id"]: row for row in rows}
+
+
+def _layers(row):
+    return [one["layer"] for one in row["fragments"]]
+
+
+def test_a_bot_is_handed_what_the_policy_admits(marina, tmp_path):
+    said = [
+        {"role": "user", "content": "Сколько стоит буксировка?"},
+        {"role": "assistant", "content": "Об этом статья 2."},
+    ]
+    rows = _ask(
+        marina,
+        tmp_path,
+        {"id": "now", "question": "Сколько рублей стоит стоянка катера?"},
+        {"id": "then", "question": "Сколько стоила стоянка катера в 2019 году?"},
+        {"id": "both", "question": "Сравни стоимость стоянки катера в 2019 и 2026 году"},
+        {"id": "exact", "question": "Что в пункте 2 статьи 1?"},
+        {"id": "nowhere", "question": "Что в статье 9?"},
+        {"id": "no-point", "question": "Что в пункте 7 статьи 1?"},
+        {"id": "ski", "question": "Сколько стоит прокат водных лыж?"},
+        {"id": "faq", "question": "Нужно ли платить за свет на стоянке катера?"},
+        {"id": "mixed", "question": "Кто выполняет спуск катера и как заключается договор хранения?"},
+        {"id": "after", "question": "А кто это оплачивает?", "history": said},
+        {"id": "here", "question": "Что сказано в пункте 2 этой статьи?", "history": said},
+        {"id": "alone", "question": "Что сказано в пункте 2 этой статьи?"},
+    )
+    assert _layers(rows["now"])[0] == "tariff"
+    assert "archive" not in _layers(rows["now"])
+    assert (rows["now"]["sufficiency"], rows["now"]["fallback"]) == ("sufficient", "none")
+    assert any("900" in one["body"] for one in rows["now"]["fragments"])
+
+    assert set(_layers(rows["then"])) == {"archive"}
+    assert all(one["deprecated"] for one in rows["then"]["fragments"])
+    assert rows["then"]["signals"]["deprecated"]
+
+    sides = {one["aspect"]: one["layer"] for one in rows["both"]["fragments"] if one["layer"] != "faq"}
+    assert sides == {1: "tariff", 2: "archive"}
+
+    first = rows["exact"]["fragments"][0]
+    assert (first["article"], first["point"], rows["exact"]["sufficiency"]) == ("1", "2", "sufficient")
+    assert {one["article"] for one in rows["exact"]["fragments"]} == {"1"}
+    assert (rows["nowhere"]["sufficiency"], rows["nowhere"]["fragments"]) == ("empty", [])
+    assert rows["nowhere"]["fallback"] == "not_found"
+    assert (rows["no-point"]["sufficiency"], rows["no-point"]["fallback"]) == ("weak", "insufficient")
+
+    assert rows["ski"]["sufficiency"] != "sufficient"
+    assert set(_layers(rows["ski"])) <= {"tariff"}
+    assert rows["faq"]["sufficiency"] == "sufficient"
+    assert _layers(rows["faq"])[0] == "tariff"
+    assert "faq" in _layers(rows["faq"])
+
+    assert {one["aspect"] for one in rows["mixed"]["fragments"]} == {1, 2}
+    assert [one["number"] for one in rows["mixed"]["aspects"]] == [1, 2]
+
+    assert rows["after"]["background"]["article"] == "2"
+    assert rows["after"]["question"] == "А кто это оплачивает?"
+    assert any("топливо" in one["body"] for one in rows["after"]["fragments"])
+    assert {one["article"] for one in rows["here"]["fragments"]} == {"2"}
+    assert rows["alone"]["fragments"] == []
+
+
+def test_one_question_is_answered_as_text_for_a_prompt(marina, tmp_path):
+    history = tmp_path / "history.json"
+    history.write_text(json.dumps([{"role": "assistant", "content": "Об этом статья 2."}]), encoding="utf-8")
+    told = (
+        marina("context", "--project-name", "marina", "А что там с топливом?", "--history", str(history))
+        .ok()
+        .out
+    )
+    assert "article 2" in told
+    assert "tariffs · tariff · ru" in told
+    assert "fallback: none" in told
+    marina("context", "--project-name", "marina").fails(2, "--in")
+    marina("context", "--project-name", "marina", "а?", "--history", str(tmp_path / "none")).fails(
+        2, "--history"
+    )
+
+
+def test_a_project_without_datasets_answers_from_all_it_has(indexer):
+    with open_shop() as site:
+        source = ("--sitemap-url", site.url("/sitemap.xml"), "--allow-private", site.host, "--delay", "0")
+        indexer("init-project", "--name", "shop", *source, "--no-register").ok()
+    row = indexer("context", "--project-name", "shop", "Какая гарантия на запчасти?", "--json").ok().json
+    assert row["sufficiency"] == "sufficient"
+    assert "24 месяца" in " ".join(one["body"] for one in row["fragments"])

@@ -1,0 +1,120 @@
+"""Questions are understood by rules that show their words."""
+
+import pytest
+
+from indexer.artifacts import Dataset
+from indexer.search.references import Reference, references, without_references
+from indexer.search.routing import Router
+from indexer.search.vocabulary import load
+
+VOCABULARY = load()
+LANGUAGES = list(VOCABULARY.languages.values())
+ROUTER = Router(
+    VOCABULARY,
+    [
+        Dataset(dataset="tariffs", layer="tariff", edition="Тарифы 2026 года"),
+        Dataset(dataset="archive", layer="archive", edition="Тарифы 2019 года", deprecated=True),
+    ],
+    language="ru",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Что сказано в статье 23?", [("23", "", "")]),
+        ("п. 2 ст. 42", [("42", "2", "")]),
+        ("подпункт 4) пункта 2 статьи 46", [("46", "2", "4")]),
+        ("о чём подпункт 15 статьи 46", [("46", "", "15")]),
+        ("в двадцать третьей статье", [("23", "", "")]),
+        ("в пункте первом статьи сорок второй", [("42", "1", "")]),
+        ("статья 23 пункт 2", [("23", "2", "")]),
+        ("статьи 52–54", [("52", "", ""), ("53", "", ""), ("54", "", "")]),
+        ("статья 83-1", [("83-1", "", "")]),
+        ("статьи 23 и 24", [("23", "", ""), ("24", "", "")]),
+        ("42-баптың 2-тармағында не көрсетілген?", [("42", "2", "")]),
+        ("жиырма үшінші бап", [("23", "", "")]),
+        ("46-баптың 15) тармақшасы", [("46", "", "15")]),
+        ("Article 42(2)(a)", [("42", "2", "a")]),
+        ("paragraph 2 of article 42", [("42", "2", "")]),
+        ("пункт 3.2 правил", [("", "3.2", "")]),
+        ("§ 5", [("5", "", "")]),
+        ("в 2026 году", []),
+        ("сто рублей за пункт выдачи", []),
+    ],
+)
+def test_places_are_read_as_people_write_them(text, expected):
+    found = [(one.article, one.point, one.subpoint) for one in references(text, LANGUAGES)]
+    assert found == expected
+
+
+def test_a_sub_point_is_called_as_chunks_call_it():
+    assert Reference("46", "2", "4").labels == ("2/4)",)
+    assert Reference("46", "", "15").labels == ("15)",)
+    assert "рыб" in without_references("статья 24 о рыбе", LANGUAGES)
+    assert "24" not in without_references("статья 24 о рыбе", LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("text", "route"),
+    [
+        ("Сколько стоит стоянка катера?", "ordinary"),
+        ("Какие услуги есть на причале?", "broad"),
+        ("Перечисли все тарифы", "broad"),
+        ("Сравни тарифы 2019 и 2026 годов", "comparison"),
+        ("Чем отличаются тарифы от прежних?", "comparison"),
+        ("Сколько стоила стоянка в 2019 году?", "historical"),
+        ("Объясни простыми словами, что такое швартовка", "simple_explanation"),
+        ("Как это объясняется в FAQ?", "simple_explanation"),
+        ("Почему вы обманываете клиентов?", "sensitive"),
+        ("Что в пункте 2 статьи 3?", "exact_lookup"),
+        ("Кто отвечает за катер и сколько стоит стоянка?", "mixed_topic"),
+        ("What is said in article 5?", "exact_lookup"),
+        ("List all tariffs", "broad"),
+        ("Explain the mooring fee in simple words", "simple_explanation"),
+        ("Тарифтерді салыстыр", "comparison"),
+        ("5-бапта не айтылған?", "exact_lookup"),
+    ],
+)
+def test_each_question_has_its_route_and_says_why(text, route):
+    question = ROUTER.read(text)
+    assert question.route == route
+    assert any(one.rule == route for one in question.why)
+
+
+def test_parts_of_a_mixed_question_are_told_apart_and_a_pronoun_keeps_them_together():
+    apart = ROUTER.read("Кто отвечает за катер и какие документы нужны?")
+    assert apart.aspects == ("Кто отвечает за катер", "какие документы нужны")
+    assert ROUTER.read("Сколько мест у причала и на какой срок они сдаются?").aspects == ()
+    listed = ROUTER.read("Назови все статьи по теме швартовки, буксировки и хранения лодок")
+    assert len(listed.aspects) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Какие права есть?", "ru"),
+        ("Президенттің қандай өкілеттіктері бар?", "kk"),
+        ("Qazaqstan Respublikasynyñ Prezidenti kim?", "kk"),
+        ("What is the term?", "en"),
+        ("Какие права есть в правилах у граждан, мысалы сөз бостандығы?", "ru"),
+        ("42?", "ru"),
+    ],
+)
+def test_the_language_is_that_of_most_words(text, language):
+    assert ROUTER.read(text).language == language
+
+
+def test_a_question_that_needs_what_was_said_before_is_known():
+    for text in ("А она?", "А сколько это стоит?", "What about the second one?", "Это всё?"):
+        assert ROUTER.read(text).dependent, text
+    for text in ("А какие ограничения на стоянку катера?", "Сколько стоит стоянка?", "Статья 5?"):
+        assert not ROUTER.read(text).dependent, text
+
+
+def test_a_projects_words_join_those_shipped(tmp_path):
+    path = tmp_path / "words.toml"
+    path.write_text('[ru.routes]\nbroad = ["огласите весь*"]\n', encoding="utf-8")
+    own = Router(load(str(path)), [], language="ru")
+    assert own.read("Огласите весь прейскурант").route == "broad"
+    assert own.read("Перечисли тарифы").route == "broad"
