@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from indexer.artifacts import ChunkedPage, EmbeddedPage, Reason, Sources, State
+from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Reason, Sources, State
 from indexer.errors import Exit, Misconfigured, NothingListed, Refused
 from indexer.pipeline import publish, work
 from indexer.pipeline.datasets import label_pages
@@ -131,7 +131,8 @@ class _Run:
             label_pages(self.project, self.catalogue, self.artifacts, live)
         renew = self.request.wants("scrape") or self.request.wants("chunk")
         rows = live_rows(self.catalogue)
-        live |= site_documents(self.project, self.artifacts, rows, renew=renew)
+        sites = site_documents(self.project, self.artifacts, rows, renew=renew)
+        live |= sites
         if self.request.wants("chunk"):
             self.chunk(live)
         if self.request.wants("embed"):
@@ -139,7 +140,7 @@ class _Run:
         exit_code = Exit.DONE
         if self.request.wants("index"):
             try:
-                exit_code = self.index()
+                exit_code = self.index(sites)
             except Refused:
                 self.end(visit if whole else 0)
                 raise
@@ -300,13 +301,17 @@ class _Run:
         self.drop_dead(EmbeddedPage, live)
         self.progress.say(f"Embeddings completed: {vectors} vectors")
 
-    def index(self) -> Exit:
+    def index(self, sites: dict[str, str]) -> Exit:
         """Embedded chunks → a published generation, registered with the bot."""
+        contents = {
+            row.key: "" if row.url in self.troubles else row.content for row in live_rows(self.catalogue)
+        }
+        contents |= {key: self.artifacts.signature(Page, key) for key in sites}
         published = publish.publish(
             self.wiring,
             self.project,
             self.artifacts,
-            {row.key: "" if row.url in self.troubles else row.content for row in live_rows(self.catalogue)},
+            contents,
             catalogue=self.catalogue,
             force=self.request.force,
             allow_shrink=self.request.allow_shrink,
