@@ -284,6 +284,12 @@ def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
     return (os.environ if environ is None else environ).get(name, "").strip()
 
 
+def config_home(environ: Mapping[str, str] | None = None) -> Path:
+    """Where programs keep their configuration (XDG)."""
+    named = (os.environ if environ is None else environ).get("XDG_CONFIG_HOME", "")
+    return Path(named) if named else Path.home() / ".config"
+
+
 def private(crawl: Crawl, environ: Mapping[str, str] | None = None) -> Private:
     """The credentials that `crawl` refers to. Raises `Misconfigured` naming what is missing or malformed."""
     return read_private(

@@ -15,6 +15,7 @@ from indexer.cli import (
     query_commands,
     reindex_command,
     run_commands,
+    schedule_command,
     tool_commands,
 )
 from indexer.cli.session import Config, Json, LogJson, ProjectsDir, Quiet, Verbose
@@ -63,6 +64,7 @@ def _global(
 run_commands.add(app)
 reindex_command.add(app)
 index_commands.add(app)
+schedule_command.add(app)
 project_commands.add(app)
 plan_command.add(app)
 query_commands.add(app)

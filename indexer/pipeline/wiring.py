@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from indexer.adapters.notify import Notifier
     from indexer.adapters.raw import FileRaw
     from indexer.adapters.records import FileRecords
+    from indexer.adapters.timers import Crontab, Systemd
     from indexer.pipeline.quarantine import Shelves
 
 CACHE = ".cache"
@@ -230,6 +231,19 @@ class Wiring:
         from indexer.adapters.records import FileRecords
 
         return FileRecords(Path(folder))
+
+    def crontab(self) -> Crontab:
+        """The crontab of this user."""
+        from indexer.adapters.timers import Crontab
+
+        return Crontab()
+
+    def systemd(self) -> Systemd:
+        """The user's systemd units."""
+        from indexer.adapters.timers import Systemd
+        from indexer.settings import config_home
+
+        return Systemd(config_home() / "systemd" / "user")
 
     def preflight(self, project: Project, *, until: str, bot: bool) -> None:
         """
