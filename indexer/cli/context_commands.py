@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from indexer.cli.options import ProjectName
 from indexer.cli.session import Session, command
-from indexer.errors import Misconfigured
+from indexer.errors import Exit, Misconfigured
 
 
 def add(app: typer.Typer) -> None:
     """Register the commands."""
     command(app, "context")(context)
+    command(app, "redteam")(redteam)
 
 
 def context(
@@ -45,3 +47,37 @@ def context(
         return
     found = contexts.context(wiring, project, query, history=history)
     session.console.result(found, as_text(found))
+
+
+def redteam(
+    session: Session,
+    *,
+    project_name: ProjectName,
+    cases: Annotated[str, typer.Option("--cases", help="JSON Lines {id, question, history?, expect}.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the reports (default: redteam/ of the project).")
+    ] = None,
+    answers: Annotated[
+        bool, typer.Option("--answers/--no-answers", help="Let the chat model, if there is one, answer too.")
+    ] = True,
+) -> Exit:
+    """Run a pack of hard questions: blockers, a comparison with the last run, go or no-go."""
+    from indexer.pipeline import redteam as pack
+    from indexer.search.redteam import NO_GO
+
+    project = session.project(project_name)
+    report = pack.run(session.wiring(project), project, cases, out=out, answers=answers)
+    passed = f"{report['passed']} of {report['cases']} passed ({report['share']} %)"
+    counts = f"{len(report['blockers'])} blockers, {len(report['skipped'])} skipped"
+    lines = [
+        f"{report['verdict']}: {passed}, {counts}",
+        *(f"  blocker {one['case']}: {one['kind']}: {one['text']}" for one in report["blockers"]),
+        *(
+            f"  {name}: {', '.join(names)}"
+            for name, names in report["changes"].items()
+            if names and name != "new"
+        ),
+        *(f"  {name}" for name in report["files"]),
+    ]
+    session.console.result(report, "\n".join(lines))
+    return Exit.FAILED if report["verdict"] == NO_GO else Exit.DONE

@@ -21,6 +21,18 @@ from indexer.ports import Project
 NAME_BYTES = 200  # leaves room for suffixes within the 255 bytes of common file systems
 _FORBIDDEN = set('/\\<>:"|?*\0')
 LANGUAGES = ("ru", "en")
+# of a project, all of which is ours
+FOLDERS = (
+    "0_raw",
+    "1_pages",
+    "2_chunks",
+    "3_embeds",
+    "vectors",
+    "previous",
+    "held",
+    "runs",
+    "redteam",
+)
 
 
 def check_name(name: str) -> str:
@@ -239,7 +251,7 @@ def remove(wiring: Wiring, project: Project) -> None:
     with wiring.lock(project):
         wiring.store(project).drop()
         folder = wiring.folder(project)
-        for name in ("0_raw", "1_pages", "2_chunks", "3_embeds", "vectors", "previous", "held", "runs"):
+        for name in FOLDERS:
             shutil.rmtree(folder / name, ignore_errors=True)
         for path in (*folder.glob("urls.db*"), *folder.glob("rolled-back.json")):
             path.unlink()

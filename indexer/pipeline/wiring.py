@@ -158,6 +158,15 @@ class Wiring:
         return open_chat(self.settings)
 
     @cached_property
+    def answers(self) -> Chat | None:
+        """The same chain for answers, also where it is turned off for chunking."""
+        if not self.settings.models.extract:
+            return None
+        from indexer.adapters.openai_models import open_chat
+
+        return open_chat(self.settings)
+
+    @cached_property
     def embed(self) -> Embed:
         """The embedding model."""
         from indexer.adapters.openai_models import open_embed

@@ -170,3 +170,36 @@ def test_a_project_without_datasets_answers_from_all_it_has(indexer):
     row = indexer("context", "--project-name", "shop", "Какая гарантия на запчасти?", "--json").ok().json
     assert row["sufficiency"] == "sufficient"
     assert "24 месяца" in " ".join(one["body"] for one in row["fragments"])
+
+
+def test_a_pack_of_hard_questions_is_run_reported_and_compared(marina, tmp_path):
+    cases = [
+        {
+            "id": "now",
+            "question": "Сколько рублей стоит стоянка катера?",
+            "expect": {
+                "route": "ordinary",
+                "must_include": [{"dataset": "tariffs", "article": "1", "quote": "900 рублей"}],
+                "must_not_layers": ["archive"],
+                "sufficient": True,
+            },
+        },
+        {"id": "own", "question": "?", "setup": {"hide": ["x"]}, "expect": {}},
+    ]
+    path = tmp_path / "pack.jsonl"
+
+    def run():
+        path.write_text("".join(json.dumps(one) + "\n" for one in cases), encoding="utf-8")
+        return marina("redteam", "--project-name", "marina", "--cases", str(path), "--json")
+
+    report = run().ok().json
+    assert (report["verdict"], report["passed"], report["cases"], report["skipped"]) == ("go", 1, 1, ["own"])
+    cases[0]["expect"]["must_not_layers"] = ["tariff"]
+    again = run()
+    assert again.code == 1
+    assert [one["kind"] for one in again.json["blockers"]] == ["leak"]
+    assert (again.json["verdict"], again.json["changes"]["broken"]) == ("no-go", ["now"])
+    told = (marina.projects / "marina" / "redteam" / "002.md").read_text(encoding="utf-8")
+    assert "# Red team: no-go" in told
+    path.write_text('{"id": "a", "question": "?"}\n', encoding="utf-8")
+    marina("redteam", "--project-name", "marina", "--cases", str(path)).fails(2, "case a")
