@@ -38,7 +38,8 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     How pages are fetched. Times in seconds, sizes in MB of decoded body. `max_minutes`: of
-    one run's scraping; 0: no limit.
+    one run's scraping; 0: no limit. `budget`: pages asked for in one run, the likeliest to have
+    changed first; 0: all.
 
     `auth_env` names a variable holding `user:password`, `headers_env` variables holding
     `Name: value` each, `cookies_file` a Netscape cookies.txt: for private pages.
@@ -58,6 +59,7 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_pages: Positive = 10_000
     max_depth: Count = 12
     max_minutes: Seconds = 0.0
+    budget: Count = 0
     max_redirects: Count = 10
     strikes: Positive = 1
     max_retry_after: Seconds = 120.0

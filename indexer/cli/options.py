@@ -66,6 +66,10 @@ CRAWL: dict[str, Any] = {
         float | None,
         typer.Option(min=0, help="Stop fetching after this time; what is left waits for a next run."),
     ],
+    "budget": Annotated[
+        int | None,
+        typer.Option(min=0, help="Ask for at most so many pages, the likeliest to have changed first."),
+    ],
     "include": Annotated[
         list[str] | None, typer.Option("--include", help="Only URLs matching this pattern; repeatable.")
     ],

@@ -19,13 +19,13 @@ from indexer.crawl.frontier import Frontier, Lead, Refused
 from indexer.crawl.llms import twins_of
 from indexer.crawl.scope import step
 from indexer.crawl.urls import netloc
-from indexer.errors import IndexerError
 from indexer.pipeline import evidence
 from indexer.pipeline.discovery import RobotsFiles, Sitemaps
-from indexer.pipeline.journal import SECONDS, Journal
+from indexer.pipeline.journal import SECONDS, Journal, as_outcome
 from indexer.pipeline.reading import Keeping, Readers, reading_of
 from indexer.pipeline.rendering import Rendering
-from indexer.pipeline.scrape_tools import ScrapeReport, Tools
+from indexer.pipeline.revisits import Budget
+from indexer.pipeline.scrape_tools import ScrapeReport, Tools, first_error
 from indexer.pipeline.seeds import Seeds
 from indexer.pipeline.verdicts import PASSING
 from indexer.pipeline.visiting import Visited, Visitor, kept, mirrored, takes_page
@@ -80,6 +80,8 @@ class Crawling:
         self.tried: set[str] = set()
         self.outstanding: Counter[str] = Counter()
         self.done = 0
+        self.budget = Budget(catalogue, limit=self.crawl.budget, visit=visit)
+        self.journal.rested = self.budget.resting
         self.ends = time.monotonic() + 60 * self.crawl.max_minutes
         self._time_is_up = f"the time limit of {self.crawl.max_minutes:g} minutes was reached (--max-minutes)"
         self.idle = asyncio.Event()
@@ -98,7 +100,7 @@ class Crawling:
                 for task in (ticker, *self.workers):
                     task.cancel()
         except BaseExceptionGroup as group:
-            raise _first(group) from None
+            raise first_error(group) from None
         self.report.cut_off = self.frontier.cut_off
         self.report.notes += [self._time_is_up] if self._over else []
         self.report.notes += self.seeds.notes
@@ -210,9 +212,16 @@ class Crawling:
             source = await queue.get()
             row = self.catalogue.get(source.url)
             if self._over:
-                self._cut(source)
+                self._cut(source, self._time_is_up)
                 continue
             if row is not None and row.visit == self.visit and row.reason not in _UNDONE:
+                self._replay(source, row)
+                continue
+            turn = self.budget.turn(source, row)
+            if turn == "cut":
+                self._cut(source, "the run's budget is spent (--budget)")
+                continue
+            if turn == "rest" and row is not None:
                 self._replay(source, row)
                 continue
             answer = await self.visitor.request(source, row)
@@ -224,10 +233,10 @@ class Crawling:
         """Whether the run's time is up."""
         return bool(self.crawl.max_minutes) and time.monotonic() >= self.ends
 
-    def _cut(self, source: Source) -> None:
-        """The time is up before a URL's turn came: what is known of it stands."""
+    def _cut(self, source: Source, why: str) -> None:
+        """Time or budget is up before a URL's turn came: what is known of it stands."""
         self.frontier.cut_off += 1
-        self._refuse(Refused(source, Reason.LIMIT, self._time_is_up))
+        self._refuse(Refused(source, Reason.LIMIT, why))
         self._lead_on(source, ())
         self._one_less(source)
 
@@ -359,8 +368,9 @@ class Crawling:
         self._settle_waiting(outcome)
 
     def _replay(self, source: Source, row: UrlRow) -> None:
-        """A URL that this run dealt with before it was killed: only go on from it."""
+        """A URL that this run dealt with before it was killed, or that rests: only go on from it."""
         self.done += 1
+        self._settle_waiting(as_outcome(row))
         target = row.facts.get("redirect", "")
         if target:
             self._admit(source, [Lead(target, f"redirect:{source.url}", source.depth, free=True)])
@@ -384,12 +394,3 @@ def _host(source: Source) -> str:
 def _in_circles(url: str) -> Outcome:
     detail = "it redirects on and on"
     return Outcome(url=url, state=State.FAILED, reason=Reason.TOO_MANY_REDIRECTS, detail=detail)
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to show of several that came together: one of ours, if there is one."""
-    ours, others = group.split(IndexerError)
-    chosen: BaseException = ours or others or group
-    while isinstance(chosen, BaseExceptionGroup):
-        chosen = chosen.exceptions[0]
-    return chosen

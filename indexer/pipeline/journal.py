@@ -29,6 +29,7 @@ class Journal:
         self._outcomes: dict[str, Outcome] = {}
         self._dead: list[str] = []
         self._weight = 0
+        self.rested: set[str] = set()  # URLs that this visit does not ask for: what is known stands
         self._last = time.monotonic()
 
     def row(self, url: str) -> UrlRow | None:
@@ -60,7 +61,7 @@ class Journal:
         if outcome is not None:
             return outcome
         row = self._catalogue.get(url)
-        if row is None or row.visit != self._visit:
+        if row is None or (row.visit != self._visit and url not in self.rested):
             return None
         return as_outcome(row)
 

@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 
 from msgspec import Struct, field
 
+from indexer.errors import IndexerError
 from indexer.ports import Artifacts, Catalogue, Fetch, RawResponses, Render
 from indexer.settings import Settings
 
@@ -49,3 +50,12 @@ class Tools(Struct, frozen=True, kw_only=True):
     progress: ScrapeProgress
     raw: RawResponses | None = None
     accept_loss: bool = False
+
+
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error to show of several that came together: one of ours, if there is one."""
+    ours, others = group.split(IndexerError)
+    chosen: BaseException = ours or others or group
+    while isinstance(chosen, BaseExceptionGroup):
+        chosen = chosen.exceptions[0]
+    return chosen
