@@ -32,7 +32,9 @@ from indexer.search.library import Piece
 from indexer.search.references import Reference, references
 from indexer.search.routing import Question, Router
 from indexer.search.sufficiency import EMPTY, SUFFICIENT, WEAK
+from indexer.search.vocabulary import tokens
 
+_ENDING = 3  # letters of an ordinal's ending
 IN_FORCE = ("", "in_force", "explanatory", "historical")
 
 
@@ -49,20 +51,28 @@ class Answerer:
         question = self.router.read(text)
         background, before = Background(), None
         if question.dependent and history:
-            background, before = self._resolve(history)
+            background, before = self._resolve(question, history)
         tasks = self._tasks(question, background, before)
         found = [self.gatherer.gather(task, self._asked(question, before)) for task in tasks]
         return self._context(id, question, background, found)
 
     # ── what was said before ────────────────────────────────────────────────────────────
 
-    def _resolve(self, history: Sequence[Turn]) -> tuple[Background, Question | None]:
-        """The one place that the last turns rest on, and the last question that stands alone."""
+    def _resolve(self, question: Question, history: Sequence[Turn]) -> tuple[Background, Question | None]:
+        """
+        The one place that the last turns rest on, and the last question that stands alone.
+
+        Of several places the one that is counted: "the second one".
+        """
         article = source = ""
         for turn in reversed(history):
-            numbers = {one.article for one in references(turn.content, self._words) if one.article}
+            named = [one.article for one in references(turn.content, self._words) if one.article]
+            numbers = list(dict.fromkeys(named))
             if numbers or turn.sources:
-                article = numbers.pop() if len(numbers) == 1 else ""
+                counted = self._counted(question)
+                if len(numbers) > 1 and 0 < counted <= len(numbers):
+                    numbers = [numbers[counted - 1]]
+                article = numbers[0] if len(numbers) == 1 else ""
                 source = turn.sources[0] if len(turn.sources) == 1 else ""
                 break
         asked = [self.router.read(turn.content) for turn in reversed(history) if turn.role == "user"]
@@ -70,6 +80,17 @@ class Answerer:
         told = before.text if before else ""
         used = bool(article or source or told)
         return Background(used=used, question=told, article=article, source=source), before
+
+    def _counted(self, question: Question) -> int:
+        """Which of several is meant: 2 for "the second one"; 0 if the question does not count."""
+        words = self.router.vocabulary[question.language]
+        found = [
+            value
+            for token in tokens(question.text)
+            for stem, value in words.ordinals.items()
+            if token.startswith(stem.replace("ё", "е")) and len(token) - len(stem) <= _ENDING
+        ]
+        return found[0] if len(set(found)) == 1 else 0
 
     @staticmethod
     def _asked(question: Question, before: Question | None) -> Question:
@@ -89,6 +110,8 @@ class Answerer:
         queries, subject = self._queries(question, before)
         places = self._places(question, background)
         behind = (Reference(background.article),) if background.article and not question.here else ()
+        if question.route == routing.HISTORICAL:
+            behind = ()  # the number is that of another edition
         deprecated = None if question.route == routing.HISTORICAL or not labelled else False
         task = Task(
             number=None,
@@ -97,7 +120,8 @@ class Answerer:
             subject=subject,
             layers=layers,
             wide=question.route in (routing.BROAD, routing.SENSITIVE),
-            lookup=question.route == routing.EXACT,
+            lookup=question.route == routing.EXACT
+            or (question.route == routing.HISTORICAL and any(one.article for one in places)),
             places=places,
             background=behind,
             deprecated=deprecated,

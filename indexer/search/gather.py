@@ -27,6 +27,7 @@ from indexer.settings import Policy
 
 EXPLANATIONS = 3  # of one explaining layer
 _WHOLE, _SHORT = 12, 4  # chunks of an article that is given whole: of the first hits, of others
+_MOST, _MOST_WIDE = 4, 8  # chunks of a task, for each of `fragments`
 _WHOLE_AT_MOST = 40  # chunks of an article that was asked for
 _FIRST, _FIRST_WIDE = 2, 3  # best hits whose articles are given whole
 _RANKS = 5  # how soon a lower rank says less of a section
@@ -90,7 +91,8 @@ class Gatherer:
         explanations = self._explanations(task, question)
         guides = self._guides(task, explanations)
         referred, absent = self._referred(guides, task, question, shelf, abroad)
-        ground = unique([*named, *behind, *self._with_articles(hits, shelf, task), *referred])
+        most = (_MOST_WIDE if task.wide else _MOST) * self.policy.fragments
+        ground = unique([*named, *behind, *self._with_articles(hits, shelf, task), *referred])[:most]
         if not ground and others:
             ground = for_aspect(self.library.find(task.queries, abroad, limit), None)
         ground += self._structure(ground, shelf)
@@ -256,6 +258,8 @@ class Gatherer:
 
     def _guides(self, task: Task, explanations: Sequence[Piece]) -> list[Piece]:
         """Explanations that fit the question, the best first."""
+        if not task.subject:
+            return []
         fit = [(self.judge.covers(task.subject, [one]), one) for one in explanations]
         ranked = sorted(fit, key=lambda one: -one[0])
         return [one for covered, one in ranked if covered >= self.policy.coverage]

@@ -7,6 +7,7 @@ and by how far the nearest text stands out. See `sufficiency` for how words are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import fsum, sqrt
 
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from indexer.search import routing
 from indexer.search.library import Piece
-from indexer.search.references import Reference
+from indexer.search.references import Reference, without_references
 from indexer.search.routing import Question
 from indexer.search.sufficiency import EMPTY, SUFFICIENT, WEAK, Matcher, counted, names_in
 from indexer.search.vocabulary import Words
@@ -24,6 +25,7 @@ OUTSTANDING = 2.0  # deviations by which the nearest text of a topic that is the
 SLIGHT = 0.3  # coverage below which a text is about something else
 _HINT = 0.01  # of a question that is loaded: its own words are hardly those of a text
 _TENTH = 9
+_MARKS = re.compile(r"(?m)^\W*(?:[^\W\d]+\s+)?\d+(?:[-.]\d+)*[.)]?(?=\s|$)")  # of points and headings
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -85,6 +87,8 @@ class Judge:
         subject = self._named(task, words)
         covered = self.covers(subject, own)
         told = f"one place holds {covered:.0%} of what is asked"
+        if not subject and not behind:
+            return WEAK, "the question names nothing that could be looked for"
         lacks = self._lacks_number if question.quantity else self._lacks_name
         lacking = lacks(task, question, subject, own, words)
         if lacking:
@@ -122,9 +126,13 @@ class Judge:
         unit = counted(question.text, words)
         for one in pieces:
             text = self.matcher.text([one.payload.topic, one.payload.text])
-            if unit and not text.has(unit):
+            if unit and not (text.has(unit) or (words.agglutinative and text.has_root(unit))):
                 continue
-            if text.has_number(words) and self.matcher.coverage(subject, text) >= self.policy.coverage - 0.1:
+            bare = without_references(_MARKS.sub("", one.payload.text), [words])
+            if (
+                self.matcher.text([bare]).has_number(words)
+                and self.matcher.coverage(subject, text) >= self.policy.coverage - 0.1
+            ):
                 return ""
         return f"no text gives a number of {unit}" if unit else "no text gives the number"
 

@@ -198,10 +198,10 @@ def _aspects(topic: str, words: Words, router: Any) -> tuple[str, ...]:
     """The parts of a question that asks for several things: by its question words, or a list of topics."""
     asking = "|".join(map(re.escape, sorted(words.asking, key=len, reverse=True)))
     joining = "|".join(map(re.escape, sorted(words.joining, key=len, reverse=True)))
+    free = "|".join(map(re.escape, (word for word in words.asking if word not in words.subordinating)))
+    after_comma = rf"[,;]\s*(?=(?:{free})(?![^\W_]))|" if free else ""  # not ", that", ", how"
     parts = re.split(
-        rf"(?:[,;]\s*(?:(?:{joining})\s+)?|\s+(?:{joining})\s+)(?=(?:{asking})(?![^\W_]))",
-        topic,
-        flags=re.IGNORECASE,
+        rf"{after_comma}(?:,\s*|\s+)(?:{joining})\s+(?=(?:{asking})(?![^\W_]))", topic, flags=re.IGNORECASE
     )
     own = [part.strip(" ?!.,") for part in parts]
     if len(own) > 1 and all(

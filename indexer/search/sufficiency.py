@@ -18,6 +18,7 @@ from indexer.search.vocabulary import Words, tokens
 
 SUFFICIENT, WEAK, EMPTY = "sufficient", "weak", "empty"
 _SHORTEST = 4  # letters that two words must begin with alike …
+_ROOT = 3  # letters of the shortest word that another may begin with
 _STEM = 6  # letters of a stem that another may begin with
 _ALIKE = 0.65  # … and share of the longer one
 _NAME = re.compile(r"(?<![^\W_])[A-ZА-ЯЁӘҒҚҢӨҰҮҺІ][^\W\d_]+(?:[\s-]+[A-ZА-ЯЁӘҒҚҢӨҰҮҺІ][^\W\d_]+)+")
@@ -91,6 +92,10 @@ class Text:
         return stem in self._known or any(
             alike(word, other) or akin(stem, self._stem(other)) for other in self._distinct
         )
+
+    def has_root(self, word: str) -> bool:
+        """Whether a word of the text is the beginning of this one: `жыл` of `жылға`."""
+        return any(len(other) >= _ROOT and word.startswith(other) for other in self._distinct)
 
     def has_name(self, words: Sequence[str]) -> bool:
         """Whether the words stand side by side, in this order."""

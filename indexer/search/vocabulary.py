@@ -75,6 +75,7 @@ class Words:
 
     def __init__(self, language: str, data: Mapping[str, Any]) -> None:
         self.language = language
+        self.agglutinative = bool(data.get("agglutinative"))
         self.letters = frozenset(data["letters"])
         self.markers = frozenset(data["markers"])
         self.frame = Phrases(data["frame"])
@@ -89,6 +90,7 @@ class Words:
         self.quantity = Phrases(kinds["quantity"])
         self.asking = tuple(kinds["asking"])
         self.joining = tuple(kinds["joining"])
+        self.subordinating = frozenset(kinds["subordinating"])
         self.topics = tuple(kinds["topics"])
         self.numerals = Phrases(kinds["numerals"])
         self.prefixes = tuple(kinds["prefixes"])

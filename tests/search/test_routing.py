@@ -118,3 +118,8 @@ def test_a_projects_words_join_those_shipped(tmp_path):
     own = Router(load(str(path)), [], language="ru")
     assert own.read("Огласите весь прейскурант").route == "broad"
     assert own.read("Перечисли тарифы").route == "broad"
+
+
+def test_a_conjunction_does_not_split_a_question():
+    assert ROUTER.read("Правда ли, что причал закрывают и катера увозят?").aspects == ()
+    assert ROUTER.read("Is it true that the pier closes, and how do I get my boat?").route != "sensitive"
