@@ -276,6 +276,7 @@ class Payload(Struct, frozen=True, kw_only=True):
     status: str = ""
     effective_date: str = ""
     deprecated: bool = False
+    stale: bool = False  # nothing names it any more
 
 
 class Point(Struct, frozen=True, kw_only=True):
@@ -292,8 +293,7 @@ class Bm25Snapshot(Struct, frozen=True, kw_only=True):
     """
     What the query side of BM25 needs; frozen per generation.
 
-    `vocab`: term → sparse index; `idf`: term → IDF. `analyzer` names the chain that made
-    the terms, and its version.
+    `vocab`: term → sparse index; `idf`: term → IDF. `analyzer` made the terms.
     """
 
     schema: int = SCHEMA

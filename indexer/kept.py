@@ -79,6 +79,10 @@ class Catalogue(Protocol):
         """Flag the pages that run `visit`, which read all of its sources, found nowhere, and no others."""
         ...
 
+    def stale(self) -> Iterator[UrlRow]:
+        """Pages that answer, but that nothing names any more."""
+        ...
+
     def editions(self, generation: str) -> Iterator[Edition]:
         """The pages of a generation, by key; none for one that was published before this was kept."""
         ...

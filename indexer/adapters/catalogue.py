@@ -198,6 +198,10 @@ class SqliteCatalogue(Editions):
                 f"UPDATE urls SET stale = ? WHERE stale = '' AND named < ? AND {live}", [_now(), visit]
             )
 
+    def stale(self) -> Iterator[UrlRow]:
+        """Pages that answer, but that nothing names any more."""
+        return self._pages("stale != '' AND state IN ('fetched', 'indexed')", [])
+
     def refile(self, url: str, *, content: str, facts: Mapping[str, Any]) -> None:
         """A page was read anew from the same answer: its digest and facts. What was asked and when stays."""
         with mapped(self.path), transaction(self._connection) as connection:

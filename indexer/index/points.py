@@ -9,7 +9,7 @@ import base64
 import binascii
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from indexer import ids
@@ -35,9 +35,15 @@ def point_ids(project_id: str, page: EmbeddedPage) -> list[str]:
 
 
 class PointMaker:
-    """Makes the points of one generation. `dimension`: of every vector."""
+    """
+    Makes the points of one generation. `dimension`: of every vector. `stale`: keys of the pages
+    that answer, but that nothing names any more.
+    """
 
-    def __init__(self, project_id: str, *, dimension: int, weights: Weights) -> None:
+    def __init__(
+        self, project_id: str, *, dimension: int, weights: Weights, stale: Collection[str] = ()
+    ) -> None:
+        self._stale = stale
         self._project_id = project_id
         self._dimension = dimension
         self._weights = weights
@@ -87,6 +93,7 @@ class PointMaker:
                 status=page.label.status,
                 effective_date=page.label.effective_date,
                 deprecated=page.label.deprecated,
+                stale=key in self._stale,
             ),
         )
 

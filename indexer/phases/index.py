@@ -7,7 +7,7 @@ Publishing is the caller's: what is built here is invisible until then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -58,13 +58,15 @@ def build(  # noqa: PLR0913 - what a manifest says, and the gate
     settings: Settings,
     signature: str,
     prefixes: tuple[str, str] = ("", ""),
+    stale: Collection[str] = (),
     check: Callable[[Manifest, Bm25Snapshot], None] = lambda *_: None,
 ) -> tuple[Manifest, Bm25Snapshot]:
     """
     Build and seal a generation; `store.publish` with what is returned makes it live.
 
     `pages` is called twice and must give the same pages in the same order. `prefixes`:
-    what the model's adapter puts before questions and before passages. `check` raises if
+    what the model's adapter puts before questions and before passages. `stale`: keys of pages
+    that nothing names any more. `check` raises if
     what was sealed must not go live, which removes it again. Raises
     `Refused` if there is no chunk, `Misconfigured` if pages come from different models,
     `Permanent` for a vector that cannot be searched; nothing is left behind then.
@@ -75,7 +77,7 @@ def build(  # noqa: PLR0913 - what a manifest says, and the gate
         survey.add(page)
     model, dimension = survey.model()
     snapshot = survey.statistics.snapshot(k1=settings.index.k1, b=settings.index.b)
-    points = PointMaker(project_id, dimension=dimension, weights=Weights(snapshot, words))
+    points = PointMaker(project_id, dimension=dimension, weights=Weights(snapshot, words), stale=stale)
     facts: dict[str, Any] = {
         "signature": signature,
         "project_id": project_id,

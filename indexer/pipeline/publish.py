@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 import msgspec
@@ -16,9 +16,9 @@ from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Edition, Project, VectorStore
 
 
-class Published(Struct, frozen=True, kw_only=True):
+class Published(Struct, frozen=True):
     """
-    The live generation. `built`: it is new; else it was what these pages give already.
+    The live generation, built now or before.
 
     `before`, `after`: what the generation that was live and the one that is now hold, by key.
     `golden`: how the golden questions fared.
@@ -26,7 +26,6 @@ class Published(Struct, frozen=True, kw_only=True):
 
     project: Project
     manifest: Manifest
-    built: bool
     before: dict[str, Edition]
     after: dict[str, Edition]
     golden: tuple[Asked, ...] = ()
@@ -53,17 +52,19 @@ def publish(
 
     store = wiring.store(project)
     current = store.current()
-    signed = [(key, artifacts.signature(EmbeddedPage, key)) for key in sorted(contents)]
-    signed = [(key, signature) for key, signature in signed if signature]
+    signed = _signed(artifacts, contents)
     if not signed:
         raise _nothing(project, current)
-    signature = phase.signature_of(signed, settings=wiring.settings.index, language=project.language)
+    stale = {row.key for row in catalogue.stale()}
+    signature = phase.signature_of(
+        _marked(signed, stale), settings=wiring.settings.index, language=project.language
+    )
     mine = current is not None and current.project_id == project.id
     before = {one.key: one for one in catalogue.editions(current.generation)} if current and mine else {}
     if current is not None and mine and current.signature == signature and not force:
         before = before or _remember(catalogue, current.generation, artifacts, signed, contents)
-        finished = finish(wiring, project, artifacts, store, current)
-        return Published(project=finished, manifest=current, built=False, before=before, after=before)
+        project = finish(wiring, project, artifacts, store, current)
+        return Published(project, current, before=before, after=before)
 
     gates = Gates(wiring, project, current if mine else None, before=before)
     if not allow_shrink:
@@ -80,16 +81,26 @@ def publish(
         settings=wiring.settings,
         signature=signature,
         prefixes=(shape.query_prefix, shape.passage_prefix),
+        stale=stale,
         check=partial(gates.before_publishing, store, lenient=allow_shrink),
     )
     catalogue.keep_editions(manifest.generation, gates.after.values())
     store.publish(manifest, snapshot)
     store.gc(wiring.settings.index.keep_generations, gates.passed())
     catalogue.forget_editions(store.generations())
-    finished = finish(wiring, project, artifacts, store, manifest)
-    return Published(
-        project=finished, manifest=manifest, built=True, before=before, after=gates.after, golden=gates.golden
-    )
+    project = finish(wiring, project, artifacts, store, manifest)
+    return Published(project, manifest, before=before, after=gates.after, golden=gates.golden)
+
+
+def _signed(artifacts: Artifacts, keys: Iterable[str]) -> list[tuple[str, str]]:
+    """Key and signature of every page that has vectors."""
+    signed = ((key, artifacts.signature(EmbeddedPage, key)) for key in sorted(keys))
+    return [(key, signature) for key, signature in signed if signature]
+
+
+def _marked(signed: list[tuple[str, str]], stale: set[str]) -> list[tuple[str, str]]:
+    """Signatures that differ with the flag that the points carry."""
+    return [(key, f"{signature} stale" if key in stale else signature) for key, signature in signed]
 
 
 def _pages(

@@ -22,7 +22,7 @@ from indexer.pipeline.datasets import label_pages
 from indexer.pipeline.drive import drive
 from indexer.pipeline.embedding import Embedding
 from indexer.pipeline.pools import open_processes, open_threads
-from indexer.pipeline.report import Progress, Report
+from indexer.pipeline.report import Progress, Report, count
 from indexer.pipeline.sites import site_documents
 from indexer.pipeline.telling import Telling
 from indexer.pipeline.wiring import Wiring
@@ -150,9 +150,10 @@ class _Run:
         return max(exit_code, held, Exit.PARTIAL if self.report.failed or self.report.kept else Exit.DONE)
 
     def end(self, visit: int) -> None:
-        """What is asked for next is another visit (0: this one goes on)."""
+        """Count; what is asked for next is another visit (0: this one goes on)."""
         if visit:
             self.catalogue.close_visit(visit)
+        count(self.report, self.catalogue.counts())
 
     def hold_back(self, visit: int) -> None:
         """Keep the last good version of pages whose new one is not to be believed unasked."""
@@ -317,7 +318,7 @@ class _Run:
             allow_shrink=self.request.allow_shrink,
         )
         changes = self.telling.published(published)
-        self.report.stale = sum(bool(row.stale) for row in live_rows(self.catalogue))
+        self.report.stale = sum(1 for _ in self.catalogue.stale())
         manifest = published.manifest
         self.report.points, self.report.generation, self.report.published = (
             manifest.points,

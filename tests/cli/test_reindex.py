@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from indexer.adapters.edge import EdgeStore
 from indexer.adapters.locks import project_lock
+from indexer.records import Where
 from tests.support.shop import html, open_shop, publish_sitemap, sources
 
 WORDS = "Мастер принимает заказ, называет срок и стоимость, выдаёт квитанцию и гарантийный талон. "
@@ -184,6 +186,25 @@ def test_projects_run_side_by_side_and_one_that_fails_fails_alone(indexer, site,
         with project_lock(tmp_path / "projects" / "p"):
             done = indexer("reindex", "--project-name", "p", "--project-name", "q", "--json")
         assert (done.code, {line["project"]: line["exit"] for line in done.lines}) == (5, {"p": 5, "q": 0})
+
+
+def test_a_page_that_nothing_names_is_found_flagged(indexer, site, project):
+    publish_sitemap(site, OTHERS)
+    report = _reindex(indexer).ok().json
+    assert (report["stale"], report["indexed"], report["embedded"]) == (1, len(PAGES), 0)
+    rows = {row["url"]: row for row in indexer("export", "--project-name", "p").lines}
+    assert [url for url, row in rows.items() if "stale" in row] == [site.url(FIRST)]
+    assert site.url(FIRST) in {url for url, _ in _hits(indexer)}
+    reader = EdgeStore(indexer.projects / "p" / "vectors", collection="p").reader()
+    try:
+        payloads = reader.payloads(
+            reader.select(Where(fields={"url": (site.url(FIRST), site.url(OTHERS[0]))}), 9)
+        )
+    finally:
+        reader.close()
+    assert {payload.url: payload.stale for payload in payloads.values()} == {
+        site.url(FIRST): True, site.url(OTHERS[0]): False,
+    }  # fmt: skip
 
 
 def test_the_worst_code_stands_for_all():

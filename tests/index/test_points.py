@@ -75,6 +75,7 @@ def test_a_point_carries_what_a_bot_needs() -> None:
         "status": "",
         "effective_date": "",
         "deprecated": False,
+        "stale": False,
     }
 
 
