@@ -85,6 +85,7 @@ class Console:
         self.quiet = quiet
         self.verbose = verbose
         self.known: list[str] = []
+        self.about: dict[str, str] = {}  # what an error's object also says
         self._meter: Meter | None = None
         _open_streams()
         self._set_up_logs()
@@ -110,7 +111,7 @@ class Console:
         message = printable(message, self.known)
         self._write(message, "error", before="indexer: ")
         if self.json:
-            self.data({"error": message, "exit": exit_code})
+            self.data({**self.about, "error": message, "exit": exit_code})
 
     def say(self, line: str) -> None:
         """A finished step, on stderr."""

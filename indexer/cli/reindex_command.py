@@ -50,6 +50,7 @@ def _one(session: Session, project: Project, crawl: dict[str, Any], phases: dict
     from indexer.pipeline.projects import stored_sources
     from indexer.pipeline.run import Request, check_order, run
 
+    session.console.about = {"project": project.name, "id": project.id}
     first, last = phases["from_phase"].value, phases["until_phase"].value
     check_order(first, last)
     wiring = session.wiring(project, {**flags_of(crawl, phases), "run": {"workers": phases["workers"]}})

@@ -220,7 +220,9 @@ def test_bad_words_are_refused(indexer, project):
     indexer("reindex", "--all", "--project-name", "p").fails(2, "--all")
     indexer("reindex", "--project-name", "nosuch").fails(2, "nosuch")
     indexer("init-project", "--name", "bare").ok()
-    indexer("reindex", "--project-name", "bare").fails(2, "no sources")
+    bare = indexer("reindex", "--project-name", "bare", "--json")
+    bare.fails(2, "no sources")
+    assert (bare.json["project"], bare.json["exit"]) == ("bare", 2)
 
 
 def test_options_reach_the_children_as_they_were_typed():
