@@ -22,8 +22,9 @@ from indexer.private import Private, read_private
 
 Positive = Annotated[int, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=0)]
-Seconds = Annotated[float, Meta(ge=0)]
-Timeout = Annotated[float, Meta(gt=0)]
+_MOST = 1e9  # more is a slip, and `inf` a run that never ends
+Seconds = Annotated[float, Meta(ge=0, le=_MOST)]
+Timeout = Annotated[float, Meta(gt=0, le=_MOST)]
 Variable = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]  # a name: never the value itself
 
 CONFIG_NAME = "indexer.toml"
@@ -53,9 +54,9 @@ class Crawl(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeout: Timeout = 20.0
     total_timeout: Timeout = 60.0
     retries: Count = 2
-    max_body_mb: Annotated[float, Meta(gt=0)] = 10.0
+    max_body_mb: Annotated[float, Meta(gt=0, le=_MOST)] = 10.0
     keep_raw: bool = True
-    max_raw_mb: Annotated[float, Meta(gt=0)] = 4.0
+    max_raw_mb: Annotated[float, Meta(gt=0, le=_MOST)] = 4.0
     max_pages: Positive = 10_000
     max_depth: Count = 12
     max_minutes: Seconds = 0.0
@@ -124,7 +125,7 @@ class Chunking(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Index(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """BM25 parameters and analyzer (`stem` by language, or `plain`: base tokens only)."""
 
-    k1: Annotated[float, Meta(gt=0)] = 1.5
+    k1: Annotated[float, Meta(gt=0, le=_MOST)] = 1.5
     b: Annotated[float, Meta(ge=0, le=1)] = 0.75
     analyzer: Literal["stem", "plain"] = "stem"
     keep_generations: Annotated[int, Meta(ge=1)] = 2

@@ -232,3 +232,10 @@ def test_sitemaps_may_name_pages_that_fail_and_the_run_goes_on(indexer):
         reasons = {row["url"]: row["reason"] for row in indexer("export", "--project-name", "p").lines}
         assert reasons[shop.url("/missing")] == "not-found"
         assert reasons[shop.url("/broken")] == "http-5xx"
+
+
+@pytest.mark.parametrize("delay", ["inf", "nan", "1e30"])
+def test_a_number_without_end_is_refused_before_it_becomes_a_run_without_end(indexer, delay):
+    words = ["init-project", "--name", "p", "--urls", "http://127.0.0.1:9/", "--delay", delay]
+    indexer(*words).fails(2, "crawl.delay")
+    assert indexer("list", "--json").ok().json == []
