@@ -12,6 +12,8 @@ _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _ROW_BLOCKS = 4
 _ROW_WORDS = 24
+_ENUMERATED = re.compile(r"\(?(?:\d{1,3}(?:[./]\d{1,3})*|[a-zа-яё])[.)]\s", re.IGNORECASE)
+_ASKS = ("?", ":")
 _REPEATED = 4  # words; a block of so many said twice is a second rendering of the same
 _CUT_OFF = re.compile(r"\s*(?:\.\.\.|…)$")
 _START = 24  # characters that a shortened text and its whole must share, at least
@@ -24,28 +26,49 @@ def render(blocks: Sequence[Block]) -> str:
 
 
 def _without_copies(blocks: Sequence[Block]) -> Iterator[Block]:
-    """*blocks* without second renderings of the same: copies, and beginnings cut off with an ellipsis."""
-    seen: set[str] = set()
+    """
+    *blocks* without second renderings of the same: copies, and beginnings cut off with an ellipsis.
+
+    A copy stands under the same heading and the same short line before it: two questions may
+    have one answer, three tariffs one deposit, and each is to keep it.
+    """
+    seen: set[tuple[str, str, str]] = set()
     starts: dict[str, list[str]] = {}
     for block in blocks:
         if _may_be_copy(block) and not _CUT_OFF.search(block.text):
             starts.setdefault(block.text[:_START], []).append(block.text)
+    heading = label = ""
     for block in blocks:
-        if _may_be_copy(block):
-            text = block.text
-            if text in seen:
-                continue
-            seen.add(text)
-            if _CUT_OFF.search(text):
-                stem = _CUT_OFF.sub("", text)
-                whole = starts.get(stem[:_START], ()) if len(stem) >= _START else ()
-                if any(one.startswith(stem) and len(one) > len(stem) for one in whole):
-                    continue
+        if block.kind == "h":
+            heading, label = block.text, ""
+        elif not _may_be_copy(block):
+            label = block.text
+        elif (place := (heading, label, block.text)) in seen or _is_beginning(block.text, starts):
+            continue
+        else:
+            seen.add(place)
+            if block.text.endswith(_ASKS):
+                label = block.text
         yield block
 
 
+def _is_beginning(text: str, starts: dict[str, list[str]]) -> bool:
+    """Whether a text that ends in an ellipsis is the beginning of another one."""
+    if not _CUT_OFF.search(text):
+        return False
+    stem = _CUT_OFF.sub("", text)
+    whole = starts.get(stem[:_START], ()) if len(stem) >= _START else ()
+    return any(one.startswith(stem) and len(one) > len(stem) for one in whole)
+
+
 def _may_be_copy(block: Block) -> bool:
-    return block.words >= _REPEATED and block.kind not in ("row", "pre", "dt", "dd")
+    """A line long enough to be one; no row of a table, and no point of an enumeration."""
+    return (
+        block.words >= _REPEATED
+        and block.kind not in ("row", "pre", "dt", "dd", "summary")
+        and not block.number
+        and not _ENUMERATED.match(block.text)
+    )
 
 
 class _Writer:

@@ -26,7 +26,11 @@ _GUTTER = re.compile(
 _SORTING = re.compile(
     r"sort|order|per.?page|limit|lang|locale|currency|country|region|state|month|year", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"(?:https?:)?//\S+|\S{120,}|data:\S+")
+_ADDRESS = re.compile(
+    r"(?:https?:)?//\S+|[!-~]{120,}|data:\S+"
+)  # no address: text without spaces (CJK, Thai)
+_STRUCK = frozenset(("del", "s", "strike"))
+_POWER = re.compile(r"\s*[+\-−–]?\d{1,3}\s*")
 _KIND_BY_TAG = {"dt": "dt", "dd": "dd", "summary": "summary", "caption": "caption", "figcaption": "caption",
                 "button": "button", "option": "option"}  # fmt: skip
 _CLOSED_BY = frozenset(("td", "th", "table", "ul", "ol", "section", "article"))
@@ -213,6 +217,11 @@ class Walk:
             self._inner += " " + names
         if self._parts and not self._in_pre and (names or tag == "a") and _is_apart(node, tag, names):
             self._parts.append(" ")
+        if not self._in_pre:
+            if tag in _STRUCK:  # an old price must not read as the price, nor run into the new one
+                self._parts.append(" ~~")
+            elif tag == "sup" and self._parts and self._parts[-1][-1:].isdigit() and _is_power(node):
+                self._parts.append("^")
         if tag == "a":
             self._in_link += 1
             self._links += 1
@@ -249,6 +258,8 @@ class Walk:
         if tag in INLINE:
             if tag == "a":
                 self._in_link -= 1
+            elif tag in _STRUCK and not self._in_pre:
+                self._parts.append("~~ ")
             return
         if self._leaf is None or self._leaf is frame:
             self._flush()
@@ -307,6 +318,11 @@ def _is_setting(select: LexborNode, attributes: Attributes) -> bool:
     """Whether a choice concerns the site (language, order of results), not what is offered."""
     label = " ".join(filter(None, (attributes.get(k) for k in ("id", "name", "class", "aria-label"))))
     return _SORTING.search(label) is not None or len(select.css("option")) > _MAX_OPTIONS
+
+
+def _is_power(node: LexborNode) -> bool:
+    """Whether a superscript is an exponent: 10 to the sixth, not one hundred and six."""
+    return _POWER.fullmatch(node.text() or "") is not None
 
 
 def _is_apart(node: LexborNode, tag: str, names: str) -> bool:

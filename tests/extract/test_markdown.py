@@ -68,7 +68,7 @@ CONSTRUCTS = [
     ("<p>#hashtag stays</p>", "#hashtag stays"),
     ("<p>```</p>", "\\```"),
     # repeated blocks are a second rendering for another screen
-    ("<p>one two three four</p><p>x</p><p>one two three four</p><p>x</p>", "one two three four\n\nx\n\nx"),
+    ("<p>x</p><p>one two three four</p><p>x</p><p>one two three four</p>", "x\n\none two three four\n\nx"),
     # never read
     (("<style>a{}</style><script>leak()</script><template><p>leak</p></template><!-- leak --><svg><text>leak</text></svg>"
      "<p>text</p><noscript>enable JavaScript</noscript><textarea>leak</textarea>"), "text"),
