@@ -47,14 +47,15 @@ def reindex(
 def _one(session: Session, project: Project, crawl: dict[str, Any], phases: dict[str, Any]) -> Exit:
     from indexer.artifacts import Sources
     from indexer.cli.run_commands import summary
-    from indexer.pipeline.projects import stored_sources
+    from indexer.pipeline.projects import stored_sources, with_options
     from indexer.pipeline.run import Request, check_order, run
 
     session.console.about = {"project": project.name, "id": project.id}
     first, last = phases["from_phase"].value, phases["until_phase"].value
     check_order(first, last)
-    wiring = session.wiring(project, {**flags_of(crawl, phases), "run": {"workers": phases["workers"]}})
     sources = stored_sources(project)
+    once = with_options(project, Sources(), flags_of(crawl, phases))  # joined to what is stored, not stored
+    wiring = session.wiring(once, {"run": {"workers": phases["workers"]}})
     if sources == Sources():
         raise Misconfigured(
             f"project {project.name!r} has no sources to look at again; "

@@ -150,7 +150,7 @@ def _run(
     from indexer.pipeline.run import Request, run
 
     project = projects.remember(session.wiring(project, flags), project, sources, flags, datasets)
-    wiring = session.wiring(project, {**flags, "run": {"workers": phases["workers"]}})
+    wiring = session.wiring(project, {"run": {"workers": phases["workers"]}})
     known = projects.stored_sources(project)
     request = Request(
         sources=known,

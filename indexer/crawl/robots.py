@@ -27,20 +27,28 @@ class Robots:
     """
     What one origin's robots.txt lets us do. `crawl_delay` in seconds, 0 if it names none.
 
-    `closed`: why nothing may be fetched at all; empty if something may.
+    `closed`: why nothing may be fetched at all; empty if something may. `reason`: the verdict then.
     """
 
-    def __init__(self, *, rules: Protego | None = None, token: str = "", closed: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        rules: Protego | None = None,
+        token: str = "",
+        closed: str = "",
+        reason: Reason = Reason.ROBOTS_UNAVAILABLE,
+    ) -> None:
         self._rules = rules
         self._token = token
         self.closed = closed
+        self._reason = reason
         self.sitemaps: tuple[str, ...] = ()
         self.crawl_delay = (rules.crawl_delay(token) if rules else None) or 0.0
 
     def verdict(self, url: str) -> tuple[Reason, str]:
         """Why a URL must not be fetched, with what says so; `Reason.NONE` if it may."""
         if self.closed:
-            return Reason.ROBOTS_UNAVAILABLE, f"staying out of {netloc(url)}: {self.closed}"
+            return self._reason, f"staying out of {netloc(url)}: {self.closed}"
         if self._rules is not None and not self._rules.can_fetch(url, self._token):
             return Reason.ROBOTS, f"robots.txt of {netloc(url)} disallows it for {self._token}"
         return Reason.NONE, ""

@@ -27,7 +27,8 @@ _GZIP_LAYERS = 4
 _ENTRIES = frozenset(("url", "sitemap", "item", "entry"))
 _START = re.compile(rb"<(?:[\w-]+:)?(?:urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
 _HTML = re.compile(rb"\s*<(?:!doctype html|html|head|body)\b", re.IGNORECASE)
-_WHOLE = re.compile(rb"</(?:[\w-]+:)?(?:urlset|sitemapindex|rss|feed|rdf)\s*>\s*$", re.IGNORECASE)
+_END = re.compile(rb"</(?:[\w-]+:)?(?:urlset|sitemapindex|rss|feed|rdf)\s*>", re.IGNORECASE)
+_WHOLE = re.compile(_END.pattern + rb"\s*$", re.IGNORECASE)
 _ENTRY_END = re.compile(rb"</(?:[\w-]+:)?(?:url|sitemap|item|entry)\s*>", re.IGNORECASE)
 _BARE_AMPERSAND = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9A-Fa-f]{1,6});)")
 _DECLARED = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["']([\w.-]+)["']""", re.IGNORECASE)
@@ -64,21 +65,35 @@ def read_sitemap(body: bytes) -> Iterator[Entry]:
     return _from_xml(_mended(data[start.start() :]))
 
 
+def is_closed(data: bytes) -> bool:
+    """Whether unpacked XML has its end; a list of lines has none to miss."""
+    start = _START.search(data)
+    return start is None or _END.search(data, start.end()) is not None
+
+
 def unpack(body: bytes) -> bytes:
     """
     Gunzip as often as the bytes say so; a cut archive gives what is whole.
 
     Raises `Permanent` over the limit.
     """
+    return unpack_whole(body)[0]
+
+
+def unpack_whole(body: bytes) -> tuple[bytes, bool]:
+    """As `unpack`, and whether every archive around the bytes was whole."""
+    whole = True
     for _ in range(_GZIP_LAYERS):
         if not body.startswith(_GZIP):
-            return body
-        body = _gunzip(body)
-    return body
+            break
+        body, ended = _gunzip(body)
+        whole = whole and ended
+    return body, whole
 
 
-def _gunzip(data: bytes) -> bytes:
+def _gunzip(data: bytes) -> tuple[bytes, bool]:
     out = io.BytesIO()
+    ended = False
     while data.startswith(_GZIP):
         unpacker = zlib.decompressobj(wbits=31)
         try:
@@ -88,9 +103,10 @@ def _gunzip(data: bytes) -> bytes:
                 if out.tell() > MAX_UNPACKED:
                     raise Permanent(f"it unpacks to more than {MAX_UNPACKED >> 20} MB")
         except zlib.error:
-            break
+            return out.getvalue(), False
+        ended = unpacker.eof
         data = unpacker.unused_data
-    return out.getvalue()
+    return out.getvalue(), ended
 
 
 def _as_utf8(data: bytes) -> bytes:

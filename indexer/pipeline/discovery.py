@@ -11,7 +11,7 @@ import asyncio
 import logging
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 from msgspec import Struct, structs
 
@@ -20,7 +20,7 @@ from indexer.crawl.llms import MAX_BYTES as MAX_BYTES_LLMS
 from indexer.crawl.llms import links_of
 from indexer.crawl.robots import MAX_BYTES, Robots, product_token, read_robots, user_agent
 from indexer.crawl.scope import Scope
-from indexer.crawl.sitemaps import Entry, read_sitemap, unpack
+from indexer.crawl.sitemaps import is_closed, read_sitemap, unpack, unpack_whole
 from indexer.crawl.urls import origin, redact, resolve
 from indexer.errors import Permanent, Retryable
 from indexer.ports import Catalogue, Fetch, Resource, Validators
@@ -85,8 +85,10 @@ class RobotsFiles:
         try:
             status, body = await self._reader.get(url, accept=_ACCEPT_TEXT, max_bytes=4 * MAX_BYTES)
         except Permanent as error:
-            unreachable = error.reason in (Reason.UNREACHABLE, Reason.FORBIDDEN_ADDRESS)
             log.info("%s: %s", url, error)
+            if error.reason == Reason.FORBIDDEN_ADDRESS:  # no word of the site's, but of ours
+                return Robots(closed=redact(str(error)), reason=Reason.FORBIDDEN_ADDRESS)
+            unreachable = error.reason == Reason.UNREACHABLE
             status, body, trouble = (0 if unreachable else 404), b"", redact(str(error))
         except Retryable as error:
             log.info("%s: %s", url, error)
@@ -121,7 +123,9 @@ class Sitemaps:
             self._seen.add(url)
             count = 0
             try:
-                for entry in await self._read(url):
+                body = await self._body(url, accept=_ACCEPT_XML, max_bytes=MAX_SITEMAP_BYTES)
+                data, whole = unpack_whole(body)
+                for entry in read_sitemap(data):
                     count += 1
                     target = resolve(entry.url, url)
                     if not target:
@@ -131,7 +135,9 @@ class Sitemaps:
                     else:
                         yield Source(url=target, found_in=f"sitemap:{url}", lastmod=entry.lastmod)
                     self.unread = len(queue)
-                if not count:
+                if not (whole and is_closed(data)):
+                    self._note(url, f"it is cut short after {count} entries", passing=True, quiet=False)
+                elif not count:
                     self._note(url, "it lists nothing", passing=False, quiet=optional)
             except (Permanent, Retryable) as error:
                 absent = (optional and url == start) or getattr(error, "reason", "") == Reason.REDIRECT
@@ -169,9 +175,6 @@ class Sitemaps:
         for link in dict.fromkeys(resolve(link, url) for link in links_of(body)):
             if link and self._scope.has(link):
                 yield Source(url=link, found_in=f"llms.txt:{url}")
-
-    async def _read(self, url: str) -> Iterator[Entry]:
-        return read_sitemap(await self._body(url, accept=_ACCEPT_XML, max_bytes=MAX_SITEMAP_BYTES))
 
     async def _body(self, url: str, *, accept: str, max_bytes: int) -> bytes:
         """What is at a URL of the project's sites, once. Raises `Permanent` or `Retryable`."""

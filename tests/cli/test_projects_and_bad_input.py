@@ -239,3 +239,12 @@ def test_a_number_without_end_is_refused_before_it_becomes_a_run_without_end(ind
     words = ["init-project", "--name", "p", "--urls", "http://127.0.0.1:9/", "--delay", delay]
     indexer(*words).fails(2, "crawl.delay")
     assert indexer("list", "--json").ok().json == []
+
+
+def test_one_more_private_address_closes_none_of_the_others(indexer):
+    with open_shop() as shop:
+        indexer("init-project", "--name", "p", *sources(shop), "--no-register").ok()
+        more = ["--project-name", "p", "--allow-private", "[::1]:9", "--no-register", "--json"]
+        again = indexer("seed", *more).ok().json
+        assert (again["failed"], again["not_modified"]) == (0, again["indexed"])
+        assert indexer("reindex", *more).ok().json["failed"] == 0

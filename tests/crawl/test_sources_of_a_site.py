@@ -1,5 +1,7 @@
 """What a site names beside its links (documents, feeds, llms.txt, other languages) is found, and said where."""
 
+import gzip
+
 import pytest
 
 from indexer.artifacts import Sources
@@ -294,3 +296,28 @@ def test_limits_cut_links_and_not_what_a_slow_sitemap_lists(project, site, slow,
     }
     assert _found_in(project, "/two") == (f"sitemap:{site.url('/sitemap.xml')}",)
     assert project.reports[-1].cut_off == 2
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_sitemap_that_is_cut_short_is_said_to_be_and_makes_no_page_stale(project, site, packed):
+    paths = [f"/p{number}" for number in range(40)]
+    for path in paths:
+        site.page(path, article(f"Страница {path}"))
+    whole = sitemap(site, *paths).encode()
+    site.page("/sitemap.xml", whole, content_type="application/xml")
+    sources = Sources(sitemaps=(site.url("/sitemap.xml"),))
+    project.scrape(sources)
+    cut = gzip.compress(whole)[:-60] if packed else whole[: len(whole) // 2]
+    site.page("/sitemap.xml", cut, content_type="application/xml")
+    report = project.scrape(sources)
+    assert any("cut short after" in note for note in report.notes)
+    assert len(project.pages()) == 40
+    assert not any(row.stale for row in project.rows().values())
+
+
+def test_an_address_that_must_not_be_asked_says_so_itself(project, site):
+    site.page("/a", article("Страница"))
+    other = "http://127.0.0.1:9/private"
+    project.scrape(Sources(urls=(site.url("/a"), other)))
+    row = project.rows()[other]
+    assert (row.state, row.reason) == ("failed", "forbidden-address")
