@@ -66,25 +66,11 @@ class EdgeStore:
     def current(self) -> Manifest | None:
         """The published generation; `None` if there is none, or its manifest is damaged."""
         name = self._generations.current()
-        if not name:
-            return None
-        try:
-            return self._generations.manifest(name)
-        except Misconfigured:
-            raise
-        except IndexerError as error:
-            log.warning("%s", error)
-            return None
+        return self._generations.sound(name) if name else None
 
     def manifest(self, generation: str) -> Manifest | None:
         """The manifest of a published generation; `None` if it is damaged."""
-        try:
-            return self._generations.manifest(generation)
-        except Misconfigured:
-            raise
-        except IndexerError as error:
-            log.warning("%s", error)
-            return None
+        return self._generations.sound(generation)
 
     def collection(self, generation: str) -> str:
         """The name of a generation in its manifest."""

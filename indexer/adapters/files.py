@@ -27,6 +27,7 @@ log = logging.getLogger("indexer")
 
 FOLDERS: dict[type, str] = {Page: "1_pages", ChunkedPage: "2_chunks", EmbeddedPage: "3_embeds"}
 RAW = "0_raw"  # what the pages were read from, see `raw`
+RAW_SUFFIX = ".gz"
 SNAPSHOT = "3_embeds/bm25.json"
 TEMPORARY = ".tmp-"
 
@@ -84,13 +85,13 @@ class FileArtifacts:
         if not isinstance(artifact, EmbeddedPage):  # vectors are not for reading
             data = msgspec.json.format(data, indent=1)
         path = self._path(type(artifact), key)
-        return str(_write_part(path, data)), str(path)
+        return str(write_part(path, data)), str(path)
 
     def commit(self, staged: Sequence[Staged]) -> None:
         """Put staged files in place, durably; one wait for each folder."""
         for part, path in staged:
             self._keep_previous(Path(path))
-            _settle_part(Path(part), Path(path))
+            settle_part(Path(part), Path(path))
         for folder in sorted({Path(path).parent for _, path in staged}):
             sync_folder(folder)
 
@@ -99,7 +100,7 @@ class FileArtifacts:
         self._keep_previous(self._path(kind, key))
         self._path(kind, key).unlink(missing_ok=True)
         if kind is Page:
-            (self.root / RAW / f"{key}.gz").unlink(missing_ok=True)
+            (self.root / RAW / f"{key}{RAW_SUFFIX}").unlink(missing_ok=True)
 
     def keys(self, kind: type[Artifact]) -> Iterator[str]:
         """Keys of all stored artifacts of a kind, sorted."""
@@ -194,51 +195,48 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Raises `IndexerError` naming the path for a full disk, a read-only folder or the like.
     """
-    _settle_part(_write_part(path, data), path)
+    settle_part(write_part(path, data), path)
     sync_folder(path.parent)
 
 
-def _write_part(path: Path, data: bytes) -> Path:
+def write_part(path: Path, data: bytes, *, mode: int = 0o644) -> Path:
     """`data` beside `path`, not yet durable. No suffix: who reads `*.json` must not meet half a file."""
     part = path.with_name(f"{TEMPORARY}{os.getpid()}-{threading.get_ident()}-{path.stem}")
-    try:
+    with _or_nothing(part, path):
         try:
-            file = _create(part)
+            file = _create(part, mode)
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = _create(part)
-        try:
-            with os.fdopen(file, "wb") as out:
-                out.write(data)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                part.unlink()
-            raise
-    except OSError as error:
-        raise disk_error(path, error) from error
+            file = _create(part, mode)
+        with os.fdopen(file, "wb") as out:
+            out.write(data)
     return part
 
 
-def _settle_part(part: Path, path: Path) -> None:
-    """The bytes durable first, then the name."""
+def settle_part(part: Path, path: Path, *, durable: bool = True) -> None:
+    """Put a part in place; `durable`: its bytes first, then the name."""
+    with _or_nothing(part, path):
+        if durable:
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+        part.replace(path)
+
+
+@contextlib.contextmanager
+def _or_nothing(part: Path, path: Path) -> Iterator[None]:
+    """Remove the part if anything goes wrong; a failing disk is told of by the name of `path`."""
     try:
-        try:
-            file = os.open(part, os.O_RDONLY)
-            try:
-                os.fsync(file)
-            finally:
-                os.close(file)
-            part.replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                part.unlink()
-            raise
-    except OSError as error:
-        raise disk_error(path, error) from error
+        yield
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        if isinstance(error, OSError):
+            raise disk_error(path, error) from error
+        raise
 
 
-def _create(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o644)
+def _create(path: Path, mode: int) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), mode)
 
 
 def sync_folder(folder: Path) -> None:

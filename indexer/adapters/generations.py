@@ -198,6 +198,16 @@ class Generations:
         """The manifest of a published generation. Raises `IndexerError` if missing or damaged."""
         return self._load(self.path(name) / MANIFEST, Manifest)
 
+    def sound(self, name: str) -> Manifest | None:
+        """As `manifest`; `None`, with a warning, if it is missing or damaged."""
+        try:
+            return self.manifest(name)
+        except Misconfigured:
+            raise
+        except IndexerError as error:
+            log.warning("%s", error)
+            return None
+
     def snapshot(self, name: str) -> Bm25Snapshot:
         """The BM25 snapshot of a published generation. Raises as `manifest` does."""
         return self._load(self.path(name) / SNAPSHOT, Bm25Snapshot)

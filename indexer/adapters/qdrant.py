@@ -62,25 +62,11 @@ class QdrantStore:
     def current(self) -> Manifest | None:
         """The published generation; `None` if there is none, or its manifest is not here."""
         name = self._current()
-        if not name:
-            return None
-        try:
-            return self._generations.manifest(name)
-        except Misconfigured:
-            raise
-        except IndexerError as error:
-            log.warning("%s", error)
-            return None
+        return self._generations.sound(name) if name else None
 
     def manifest(self, generation: str) -> Manifest | None:
         """The manifest of a published generation; `None` if it is damaged."""
-        try:
-            return self._generations.manifest(generation)
-        except Misconfigured:
-            raise
-        except IndexerError as error:
-            log.warning("%s", error)
-            return None
+        return self._generations.sound(generation)
 
     def collection(self, generation: str) -> str:
         """The collection of a generation."""

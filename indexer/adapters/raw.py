@@ -8,12 +8,10 @@ disk, and what is damaged counts as missing. Cookies and other headers are not s
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import logging
 import os
 import shutil
-import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,14 +19,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from indexer.adapters.files import RAW, TEMPORARY
-from indexer.errors import disk_error
+from indexer.adapters.files import RAW, RAW_SUFFIX, settle_part, write_part
 from indexer.ids import url_key
 from indexer.ports import Response
 
 log = logging.getLogger("indexer")
 
-SUFFIX = ".gz"
 HEADERS = ("content-type", "x-robots-tag", "etag", "last-modified", "cf-mitigated")
 _LEVEL = 3  # within a tenth of the size of level 6, in half of its time
 _LONGEST_HEAD = 65_536
@@ -64,22 +60,7 @@ class FileRaw:
         if len(data) > self.limit:
             path.unlink(missing_ok=True)
             return
-        part = path.with_name(f"{TEMPORARY}{os.getpid()}-{threading.get_ident()}-{path.stem}")
-        try:
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                file = os.open(
-                    part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600
-                )
-                with os.fdopen(file, "wb") as out:
-                    out.write(data)
-                part.replace(path)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    part.unlink()
-                raise
-        except OSError as error:
-            raise disk_error(path, error) from error
+        settle_part(write_part(path, data, mode=0o600), path, durable=False)
 
     def load(self, url: str) -> Response | None:
         """The kept answer to `url`; `None` if there is none to trust."""
@@ -125,7 +106,7 @@ class FileRaw:
         folder = self.root / RAW
         if folder.is_dir():
             names = [entry.name for entry in os.scandir(folder)]
-            yield from (name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
+            yield from (name.removesuffix(RAW_SUFFIX) for name in names if name.endswith(RAW_SUFFIX))
 
     def prune(self, keep: set[str]) -> None:
         """Forget all answers but those of these URL keys."""
@@ -134,7 +115,7 @@ class FileRaw:
                 self._path(key).unlink(missing_ok=True)
 
     def _path(self, key: str) -> Path:
-        return self.root / RAW / f"{key}{SUFFIX}"
+        return self.root / RAW / f"{key}{RAW_SUFFIX}"
 
 
 def forget(root: Path) -> None:
