@@ -186,8 +186,15 @@ def _holds(fragments: Sequence[Fragment], want: Wanted) -> bool:
         if one.dataset == want.dataset
         and (not want.article or one.article == want.article)
         and (not want.page or want.page in one.source)
+        and (not want.point or _is_at(one, want.point))
     ]
     return bool(bodies) and _plain(want.quote) in _plain(" ".join(bodies))
+
+
+def _is_at(fragment: Fragment, point: str) -> bool:
+    """Whether a fragment belongs to a point `2`, a sub-point of it `2/4)`, or a sub-point `4)` of any."""
+    points = (fragment.point, *fragment.points)
+    return point in points or any(one.rpartition("/")[2] == point for one in points)
 
 
 def _plain(text: str) -> str:

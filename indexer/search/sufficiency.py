@@ -83,14 +83,15 @@ class Text:
         return set(self._stems)
 
     @cached_property
-    def _distinct(self) -> list[str]:
-        return sorted(set(self._words))
+    def _distinct(self) -> dict[str, str]:
+        """Each word and its stem."""
+        return dict(zip(self._words, self._stems, strict=True))
 
     def has(self, word: str) -> bool:
         """Whether the text holds the word in some form."""
         stem = self._stem(word)
         return stem in self._known or any(
-            alike(word, other) or akin(stem, self._stem(other)) for other in self._distinct
+            alike(word, other) or akin(stem, known) for other, known in self._distinct.items()
         )
 
     def has_root(self, word: str) -> bool:

@@ -104,6 +104,10 @@ def test_each_wrong_is_named_by_its_kind():
     assert _kinds(other) == ["missing"]
     assert _kinds(replace(other, route="exact_lookup"), replace(CONTEXT, route="exact_lookup")) == ["article"]
     assert _kinds(replace(EXPECT, sufficient=False), advisory=("sufficient",)) == []
+    pointed = replace(EXPECT, must_include=(Wanted(dataset="tariffs", point="4)"),))
+    at_point = replace(CONTEXT, fragments=(replace(FRAGMENT, point="2", points=("2", "2/4)")),))
+    assert _kinds(pointed) == ["missing"]
+    assert _kinds(pointed, at_point) == []
     english = replace(CONTEXT, fragments=(replace(FRAGMENT, language="en"),))
     assert _kinds(EXPECT, english) == ["language", "language"]
 
