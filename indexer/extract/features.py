@@ -19,16 +19,13 @@ from indexer.extract import phrases
 from indexer.extract.blocks import KINDS, Block, Frame
 from indexer.extract.markup import Inside
 from indexer.extract.page import PageFacts
+from indexer.money import names_money
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float32]
 
-_MONEY = re.compile(
-    r"[$€£¥₹₽₸₴]\s?\d|\d\s?(?:[$€£¥₹₽₸₴]|руб\b|тг\b|тенге|USD\b|EUR\b|kr\b|zł\b)", re.IGNORECASE
-)
-_SIGN = re.compile(r"[$€£¥₹₽₸₴]|руб|тг|тенге|USD|EUR|kr\b|zł")
 _PHONE = re.compile(r"\+?(?:\d[\s().-]{0,2}){9,}")
 _DIGITS = {c: None for c in range(0x20, 0x3000) if not chr(c).isdigit()}
 _TITLE = 8  # words of a line that titles what follows
@@ -120,7 +117,7 @@ def _own(
             text.count(",") / (b.words or 1),
             len(text.translate(_DIGITS)) / size,
             text.isupper(),
-            has_money(text),
+            names_money(text),
             has_reach(text),
             min(copies[b.text], 9),
             sum(t in facts.title_words for t in tokens) / count,
@@ -135,11 +132,6 @@ def _own(
     chars = np.log1p([len(b.text) for b in blocks])
     links = np.minimum([b.links for b in blocks], 20)
     return np.column_stack([np.log1p(words), chars, linked / np.maximum(words, 1), links, rest])
-
-
-def has_money(text: str) -> bool:
-    """Whether *text* names an amount of money."""
-    return _SIGN.search(text) is not None and _MONEY.search(text) is not None
 
 
 def has_reach(text: str) -> bool:
@@ -278,7 +270,7 @@ def _page(blocks: list[Block], words: Any, linked: Any) -> Any:
     return np.array([
         np.log1p(total), np.log1p(len(blocks)), linked.sum() / total, long.sum() / total,
         sum(b.kind == "h" for b in blocks) / len(blocks),
-        sum(b.words < 12 and has_money(b.text) for b in blocks) / len(blocks),
+        sum(b.words < 12 and names_money(b.text) for b in blocks) / len(blocks),
         words[(inside & Inside.MAIN.value) != 0].sum() / total, words[(inside & Inside.ARTICLE.value) != 0].sum() / total,
     ])  # fmt: skip
 
@@ -298,7 +290,7 @@ def _frames(
         "linked": linked,
         "long": words * (words >= LONG) * (share < MANY_LINKS),
         "heads": np.array([b.kind == "h" for b in blocks], dtype=np.float64),
-        "money": np.array([b.words < 12 and has_money(b.text) for b in blocks], dtype=float),
+        "money": np.array([b.words < 12 and names_money(b.text) for b in blocks], dtype=float),
     }
     inside = {}
     for name, values in sums.items():
@@ -368,9 +360,8 @@ def _widen(frames: list[Frame], parent: list[int], hints: dict[str, float]) -> t
 
 _NAME_PART = re.compile(r"[#@]?[A-Za-z0-9]+")
 _NAME = re.compile(r"[#@]?[A-Za-z][a-z]+|[A-Z]{2,}")
-_HASH = re.compile(
-    r"\d[A-Za-z]|^[#@]?(?:[a-f0-9]{3,}|[A-Za-z]{1,2})$"
-)  # of a build or of a record: says nothing
+# of a build or of a record: says nothing
+_HASH = re.compile(r"\d[A-Za-z]|^[#@]?(?:[a-f0-9]{3,}|[A-Za-z]{1,2})$")
 
 
 def name_tokens(names: str) -> set[str]:

@@ -9,7 +9,6 @@ what is kept pulls along what stands between and beside it.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from indexer.extract import features, phrases
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.markup import Inside
+from indexer.money import names_money
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class Groups:
         self.wholes, self.items, self.roles, self.grids = (
             np.zeros(len(blocks), dtype=np.intp) for _ in range(4)
         )
-        numbers: tuple[dict[Hashable, int], ...] = tuple(defaultdict() for _ in range(4))
+        numbers: tuple[dict[Hashable, int], ...] = ({}, {}, {}, {})
         for k, block in enumerate(blocks):
             whole, items = _whole(block), _list_of(block)
             grid, role = _place_in_grid(block)
@@ -124,7 +124,7 @@ class Groups:
             told = self._told.get(k)
             if told is None:
                 text = self._blocks[k].text
-                told = self._told[k] = features.has_money(text) or features.has_reach(text)
+                told = self._told[k] = names_money(text) or features.has_reach(text)
             mask[k] = told
         return mask
 

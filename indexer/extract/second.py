@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 _SURE = 0.85  # the first judge's probability beyond which nobody is asked
 _DOUBT = 0.05  # share of the kept words that must be in doubt
 _LIKELY = 0.5  # of the bar; so much is enough where trafilatura agrees
-_COVERED, _SHARE, _LEAST = (
-    0.3,
-    0.15,
-    20,
-)  # share of sure words, of kept words, words it must find: else it failed
+_COVERED, _SHARE, _LEAST = 0.3, 0.15, 20  # of the sure words, of the kept ones, words: less, and it failed
 _TEASERS = 10  # <article> elements; the page is a list of them,
 _MAIN = 4  # unless one is so many times longer than the next
 _LINKED = 0.5  # share of words in links; without such an article the page is a list

@@ -186,9 +186,8 @@ def to_lines(rows: list[list[LexborNode]]) -> list[Line]:
         _carry(cells, carried)
         parent = row[0].parent
         names = (parent.attributes.get("class") or "") if parent is not None else ""
-        titles_group = (
-            bool(lines) and len(row) == 1 and len(cells) > 1
-        )  # one cell over all columns, below the first row
+        # one cell over all columns, below the first row
+        titles_group = bool(lines) and len(row) == 1 and len(cells) > 1
         heading = heading and not titles_group and all(cell.tag == "th" for cell in row)
         lines.append(Line(cells, header=heading, names=names, linked=linked))
     return _without_empty(lines)

@@ -26,9 +26,8 @@ _GUTTER = re.compile(
 _SORTING = re.compile(
     r"sort|order|per.?page|limit|lang|locale|currency|country|region|state|month|year", re.IGNORECASE
 )
-_ADDRESS = re.compile(
-    r"(?:https?:)?//\S+|[!-~]{120,}|data:\S+"
-)  # no address: text without spaces (CJK, Thai)
+# a text of Chinese or Thai has no spaces either, and is none
+_ADDRESS = re.compile(r"(?:https?:)?//\S+|[!-~]{120,}|data:\S+")
 _STRUCK = frozenset(("del", "s", "strike"))
 _POWER = re.compile(r"\s*[+\-−–]?\d{1,3}\s*")
 _KIND_BY_TAG = {"dt": "dt", "dd": "dd", "summary": "summary", "caption": "caption", "figcaption": "caption",

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from indexer.artifacts import Page, State
+from indexer.money import names_money
 from indexer.pipeline.gates import Asked
 from indexer.pipeline.quarantine import Held
 from indexer.pipeline.report import Report
@@ -24,9 +25,6 @@ _LINES = 40  # of a page's difference; the rest is counted
 _LONG = 4000  # lines of a page beyond which only its head is compared
 _WIDTH = 400  # characters of a line
 _SHOWN = 50  # pages of a kind in the Markdown; the JSON has all
-_PRICE = re.compile(
-    r"(?i)(?:[$€£₽₸₴]\s?\d|\d[\d\s.,]*\s?(?:[$€£₽₸₴]|руб|р\.|тг|тенге|сум|usd|eur|rub|kzt|roubles?|dollars?|euros?))"
-)
 _HOURS = re.compile(
     r"(?i)\b\d{1,2}[:.]\d{2}\b|\bс\s+\d{1,2}\s+до\s+\d{1,2}\b|\b\d{1,2}\s?(?:am|pm)\b|круглосуточно|выходной|"
     r"(?:пн|вт|ср|чт|пт|сб|вс|mon|tue|wed|thu|fri|sat|sun)[а-яa-z]*\s?[-–—:]"
@@ -125,7 +123,7 @@ def _changed(one: Edition, now: Page | None, old: Page | None) -> Changed:
         title=one.title,
         lines=tuple(lines[:_LINES]),
         more=max(0, len(lines) - _LINES),
-        prices=tuple(line for line in lines if _PRICE.search(line))[:_LINES],
+        prices=tuple(line for line in lines if names_money(line))[:_LINES],
         hours=tuple(line for line in lines if _HOURS.search(line))[:_LINES],
     )
 

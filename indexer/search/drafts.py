@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from indexer.money import names_money
+
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
 _MARKS = re.compile(r"[*_`]+|^[-+>\s]+|^\d+[.)]\s+")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_MONEY = re.compile(r"[$€£¥₹₽₸₴]\s?\d|\d\s?(?:[$€£¥₹₽₸₴]|руб|тг\b|тенге|USD\b|EUR\b|р\.)", re.IGNORECASE)
 _RULE = re.compile(r"^[\s|:-]+$")
 _MOST_WORDS = 25
 _LEAST_LETTERS = 6
@@ -50,7 +51,7 @@ def drafts(text: str, *, title: str = "", language: str = "") -> Iterator[Draft]
 
 def _priced(row: str, language: str) -> Iterator[Draft]:
     cells = [_plain(cell) for cell in row.strip().strip("|").split("|")]
-    if len(cells) > 1 and _is_short(cells[0]) and any(_MONEY.search(cell) for cell in cells[1:]):
+    if len(cells) > 1 and _is_short(cells[0]) and any(names_money(cell) for cell in cells[1:]):
         yield Draft(question=_PRICE.get(language, _PRICE_ELSE).format(cells[0]), origin="price")
 
 
