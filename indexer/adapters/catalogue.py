@@ -16,6 +16,7 @@ import msgspec
 from indexer.adapters.editions import Editions
 from indexer.adapters.sqlite import mapped, open_database, transaction
 from indexer.artifacts import Outcome, Source, State
+from indexer.clock import now
 from indexer.ids import url_key
 from indexer.ports import Resource, UrlRow
 
@@ -157,10 +158,10 @@ class SqliteCatalogue(Editions):
 
     def mark(self, outcomes: Iterable[Outcome], visit: int) -> None:
         """Record what became of URLs; an unknown URL is added. All in one transaction."""
-        now = _now()
+        when = now()
         with mapped(self.path), transaction(self._connection) as connection:
             for outcome in outcomes:
-                fields = _fields(outcome, visit, now)
+                fields = _fields(outcome, visit, when)
                 names = ", ".join(f"{name} = ?" for name in fields)
                 tries = "tries + 1" if outcome.state is State.FAILED else "0"
                 turned = "turned + (content NOT IN ('', ?))" if "content" in fields else "turned"
@@ -170,7 +171,7 @@ class SqliteCatalogue(Editions):
                     [
                         *([fields["content"]] if "content" in fields else []),
                         *fields.values(),
-                        now,
+                        when,
                         outcome.url,
                     ],
                 )
@@ -195,7 +196,7 @@ class SqliteCatalogue(Editions):
         with mapped(self.path), transaction(self._connection) as connection:
             connection.execute("UPDATE urls SET stale = '' WHERE stale != '' AND named >= ?", [visit])
             connection.execute(
-                f"UPDATE urls SET stale = ? WHERE stale = '' AND named < ? AND {live}", [_now(), visit]
+                f"UPDATE urls SET stale = ? WHERE stale = '' AND named < ? AND {live}", [now(), visit]
             )
 
     def stale(self) -> Iterator[UrlRow]:
@@ -284,13 +285,13 @@ class SqliteCatalogue(Editions):
                 age = datetime.now(UTC) - datetime.fromisoformat(row[1])
                 if timedelta(0) <= age <= timedelta(hours=resume_hours):
                     return int(last)
-            connection.execute("INSERT INTO visits VALUES (?, ?, '')", [last + 1, _now()])
+            connection.execute("INSERT INTO visits VALUES (?, ?, '')", [last + 1, now()])
             return int(last) + 1
 
     def close_visit(self, visit: int) -> None:
         """The run is complete: the next one starts anew."""
         with mapped(self.path), transaction(self._connection) as connection:
-            connection.execute("UPDATE visits SET closed = ? WHERE visit = ?", [_now(), visit])
+            connection.execute("UPDATE visits SET closed = ? WHERE visit = ?", [now(), visit])
 
     def last_visit(self) -> tuple[int, str, str]:
         """(number, opened, closed) of the last run; (0, '', '') before the first."""
@@ -358,10 +359,6 @@ def _fields(outcome: Outcome, visit: int, now: str) -> dict[str, Any]:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _row(row: tuple[Any, ...]) -> UrlRow:

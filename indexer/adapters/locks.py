@@ -7,9 +7,9 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
+from indexer.clock import now
 from indexer.errors import Busy, disk_error
 
 LOCK = ".lock"
@@ -42,7 +42,7 @@ def project_lock(root: Path) -> Iterator[None]:
 def _sign(root: Path) -> None:
     facts = {
         "pid": os.getpid(),
-        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+        "since": now(),
         "command": _command(),
     }
     try:

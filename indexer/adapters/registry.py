@@ -8,7 +8,6 @@ stands in `project_state`. The file holds bot tokens: its mode is 0600.
 from __future__ import annotations
 
 import sqlite3
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import msgspec
 
 from indexer.adapters.sqlite import mapped, open_database, transaction
 from indexer.artifacts import Bm25Snapshot
+from indexer.clock import now
 from indexer.errors import Misconfigured
 from indexer.ports import Project
 
@@ -107,7 +107,7 @@ class SqliteRegistry:
             _json(snapshot.idf),
             snapshot.avg_dl,
             snapshot.num_docs,
-            datetime.now(UTC).isoformat(timespec="seconds"),
+            now(),
         ]
         with mapped(self.path), transaction(self._connection) as connection:
             connection.execute("INSERT OR REPLACE INTO bm25_indexes VALUES (?, ?, ?, ?, ?, ?)", row)

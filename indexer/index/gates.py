@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -129,11 +129,7 @@ def one_text(before: Mapping[str, Edition], contents: Mapping[str, str]) -> dict
         groups[contents[key]].append(key)
     held: dict[str, str] = {}
     for keys in groups.values():
-        if len(_distinct(before[key].content for key in keys)) >= GROUP:
+        if len({before[key].content for key in keys}) >= GROUP:
             why = f"{len(keys)} pages that differed now have one and the same text"
             held |= dict.fromkeys(keys, why)
     return held
-
-
-def _distinct(values: Iterable[str]) -> set[str]:
-    return set(values)

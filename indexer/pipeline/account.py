@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from indexer.artifacts import UNLABELLED, Chunk, ChunkedPage, Label, Page, Reason, State
 from indexer.pipeline import owing, publish
@@ -68,8 +68,18 @@ def _over_time(row: UrlRow) -> dict[str, Any]:
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _with_hidden(catalogue: Catalogue) -> Iterator[UrlRow]:
-    return (row for row in live_rows(catalogue) if row.facts.get("hidden"))
+class _Some(Struct):
+    """Pages of one kind: how many, how much on all of them, and the first few."""
+
+    pages: int = 0
+    total: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, row: UrlRow, amount: int) -> None:
+        if amount:
+            self.pages, self.total = self.pages + 1, self.total + amount
+            if len(self.examples) < _EXAMPLES:
+                self.examples.append(row.url)
 
 
 def place_of(chunk: Chunk) -> dict[str, Any]:
@@ -109,11 +119,13 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
         reasons = catalogue.reasons()
         number, opened, closed = catalogue.last_visit()
         owed = owing.owed(wiring, artifacts, catalogue)
-        hidden = [int(row.facts.get("hidden", 0)) for row in live_rows(catalogue)]
-        examples = [row.url for row in islice(_with_hidden(catalogue), _EXAMPLES)]
-        stale = [row.url for row in live_rows(catalogue) if row.stale]
+        hidden, stale = _Some(), _Some()
+        pages = 0
+        for row in live_rows(catalogue):
+            pages += 1
+            hidden.add(row, int(row.facts.get("hidden", 0)))
+            stale.add(row, int(bool(row.stale)))
         gone = sum("tombstone" in row.facts for row in catalogue.rows())
-        pages = len(hidden)
         datasets = _datasets(project, catalogue, artifacts)
     manifest = wiring.store(project).current()
     states: dict[str, int] = {}
@@ -132,8 +144,8 @@ def status(wiring: Wiring, project: Project) -> dict[str, Any]:
             if reason
         ],
         "owed": owed,
-        "hidden": {"pages": sum(map(bool, hidden)), "texts": sum(hidden), "examples": examples},
-        "stale": {"pages": len(stale), "examples": stale[:_EXAMPLES]},
+        "hidden": {"pages": hidden.pages, "texts": hidden.total, "examples": hidden.examples},
+        "stale": {"pages": stale.pages, "examples": stale.examples},
         "gone": gone,
         "run": {"number": number, "opened": opened, "closed": closed},
         "generation": manifest.generation if manifest else "",

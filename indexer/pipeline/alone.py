@@ -69,7 +69,7 @@ def _read_page(response: Response, settings: Settings) -> dict[str, Any]:
     from indexer.phases.scrape import read
     from indexer.pipeline.reading import reading_of
 
-    scraped = read(response, reading=reading_of(settings.extract))
+    scraped = read(response, reading=reading_of(settings))
     if scraped.page is None:
         outcome = scraped.outcome
         why = ": ".join(

@@ -24,7 +24,7 @@ MODES = ("hybrid", "dense", "bm25")
 def answer(wiring: Wiring, project: Project, question: str, *, mode: str, limit: int) -> list[Hit]:
     """Hits for one question, best first."""
     with opened(wiring, project) as reader:
-        return _search(wiring, reader, [question], mode=mode, limit=limit)[0]
+        return search_reader(wiring, reader, [question], mode=mode, limit=limit)[0]
 
 
 def answer_all(
@@ -45,7 +45,7 @@ def answer_all(
 def _answers(
     wiring: Wiring, reader: Reader, batch: list[dict[str, Any]], *, mode: str, limit: int
 ) -> Iterator[dict[str, Any]]:
-    found = _search(wiring, reader, [record["question"] for record in batch], mode=mode, limit=limit)
+    found = search_reader(wiring, reader, [record["question"] for record in batch], mode=mode, limit=limit)
     for record, hits in zip(batch, found, strict=True):
         yield {"id": record["id"], "hits": hits}
 
@@ -59,7 +59,7 @@ def evaluate(wiring: Wiring, project: Project, questions: Path) -> tuple[Evaluat
     scores: dict[str, list[scoring.Score]] = {}
     with opened(wiring, project) as reader:
         for mode in MODES:
-            ask = partial(_search, wiring, reader, mode=mode, limit=scoring.DEPTH)
+            ask = partial(search_reader, wiring, reader, mode=mode, limit=scoring.DEPTH)
             scores[mode] = scoring.evaluate(cases, ask)
         generation = reader.manifest.generation
     found = Evaluation(project=project.name, generation=generation, scores=scores)
@@ -103,9 +103,10 @@ def draft_questions(wiring: Wiring, project: Project) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda line: order.index(line["origin"]))
 
 
-def _search(
+def search_reader(
     wiring: Wiring, reader: Reader, questions: list[str], *, mode: str, limit: int
 ) -> list[list[Hit]]:
+    """Hits of an open index for each question, as `mode` and the settings say."""
     from indexer.index.analysis import analyzer
     from indexer.search import hybrid
 
@@ -147,6 +148,3 @@ def opened(wiring: Wiring, project: Project) -> Iterator[Reader]:
         yield reader
     finally:
         reader.close()
-
-
-search_reader = _search

@@ -54,7 +54,7 @@ class Crawling:
         self.frontier = Frontier(
             scope=seeds.scope, max_pages=self.crawl.max_pages, blocked=self.robots.verdict
         )
-        self.reading = reading = reading_of(settings.extract, token=self.robots.token)
+        reading = reading_of(settings)
         width = max(1, settings.run.workers) + 1  # one batch waits for the first worker that is free
         keeping = Keeping(raw=tools.raw, visit=visit) if tools.raw is not None else None
         readers = Readers(

@@ -11,15 +11,15 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from indexer.artifacts import Outcome, Reason, Source, State
+from indexer.clock import now
 from indexer.crawl.urls import netloc
 from indexer.pipeline.duplicates import has_page
-from indexer.pipeline.journal import Journal
+from indexer.pipeline.journal import Journal, as_outcome
 from indexer.pipeline.verdicts import DOUBTED
 from indexer.pipeline.visiting import Visitor
 from indexer.ports import Catalogue, UrlRow
@@ -90,7 +90,7 @@ def bury(outcome: Outcome, row: UrlRow | None) -> Outcome:
     """The outcome that takes a page away, with what remembers it: since when, and which text it had."""
     if row is None or "tombstone" in outcome.facts:
         return outcome
-    stone = {"since": _now(), "content": row.content}
+    stone = {"since": now(), "content": row.content}
     return replace(outcome, facts={**(outcome.facts or row.facts), "tombstone": stone})
 
 
@@ -102,39 +102,19 @@ def settle_moves(catalogue: Catalogue, journal: Journal, visit: int) -> None:
             continue
         target = catalogue.by_content(stone["content"]) if stone["content"] else ""
         if target and target != row.url:
-            journal.settle(
-                Outcome(
-                    url=row.url,
-                    state=row.state,
-                    reason=Reason(row.reason),
-                    detail=f"moved: the same text is at {target}",
-                    final_url=target,
-                    status=row.status,
-                    facts={**row.facts, "tombstone": {**stone, "moved_to": target}},
-                )
-            )
+            told = f"moved: the same text is at {target}"
+            facts = {**row.facts, "tombstone": {**stone, "moved_to": target}}
+            journal.settle(replace(as_outcome(row), detail=told, final_url=target, facts=facts))
     journal.flush()
 
 
 def _standing(row: UrlRow, facts: dict[str, object], detail: str) -> Outcome:
-    return Outcome(
-        url=row.url,
-        state=row.state,
-        reason=Reason(row.reason),
-        detail=detail[:500],
-        final_url=row.final_url,
-        status=row.status,
-        facts=facts,
-    )
+    return replace(as_outcome(row), detail=detail[:500], facts=facts, not_modified=True)
 
 
 def _plain(row: UrlRow) -> dict[str, object]:
     return {name: fact for name, fact in row.facts.items() if name not in ("strikes", "tombstone")}
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def _today() -> str:
-    return _now()[:10]
+    return now()[:10]

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from indexer.artifacts import Bm25Snapshot, Manifest
-from indexer.errors import IndexerError, Refused
+from indexer.errors import Refused
 from indexer.index import gates
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Edition, Project, Reader, VectorStore
@@ -149,13 +149,13 @@ class Gates:
 
 def ask_both(wiring: Wiring, path: Path, live: Reader, new: Reader) -> tuple[Asked, ...]:
     """The golden questions, asked of both indexes."""
-    from indexer.pipeline.ask import search_reader
+    from indexer.pipeline.ask import BATCH, search_reader
     from indexer.search import evaluate as scoring
 
     questions = scoring.load_questions(path)
     found = []
-    for start in range(0, len(questions), 64):
-        batch = questions[start : start + 64]
+    for start in range(0, len(questions), BATCH):
+        batch = questions[start : start + BATCH]
         texts = [one.question for one in batch]
         answers = [
             search_reader(wiring, reader, texts, mode="hybrid", limit=scoring.DEPTH) for reader in (live, new)
@@ -219,6 +219,3 @@ def _gone(lost: int, of: int, name: str, where: str, urls: tuple[str, ...] = ())
 
 def _few(names: list[str] | tuple[str, ...]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-
-
-__all__ = ["Asked", "Gates", "IndexerError", "Pin", "ask_both", "judge", "load_pin", "save_pin"]

@@ -21,7 +21,7 @@ def owed(wiring: Wiring, artifacts: Artifacts, catalogue: Catalogue) -> dict[str
 
     chat, embed = _models(wiring)
     counts = dict.fromkeys(("pages", "chunks", "embeds"), 0)
-    reader = reading_key(reading_of(wiring.settings.extract, token=_token(wiring)))
+    reader = reading_key(reading_of(wiring.settings))
     for row in live_rows(catalogue):
         if row.facts.get("reader", reader) != reader:
             counts["pages"] += 1
@@ -55,12 +55,6 @@ def _first(wiring: Wiring, artifacts: Artifacts, key: str, chat: Chat | None, em
         if stored != wanted:
             return "embeds"
     return ""
-
-
-def _token(wiring: Wiring) -> str:
-    from indexer.crawl.robots import product_token, user_agent
-
-    return product_token(user_agent(wiring.settings.crawl))
 
 
 def _models(wiring: Wiring) -> tuple[Chat | None, Embed | None]:

@@ -70,7 +70,7 @@ class _Planning:
         try:
             self.robots = RobotsFiles(fetch=fetch, catalogue=catalogue, visit=visit, crawl=crawl)
             sitemaps = Sitemaps(fetch=fetch, catalogue=catalogue, visit=visit, scope=self.seeds.scope)
-            self.reading = reading_of(self.settings.extract, token=self.robots.token)
+            self.reading = reading_of(self.settings)
             self.census = Census(
                 self.seeds,
                 crawl=crawl,

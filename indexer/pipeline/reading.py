@@ -17,13 +17,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from indexer.artifacts import Outcome, Reason, State
+from indexer.crawl.robots import product_token, user_agent
 from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.phases.scrape import Reading, Scraped
 from indexer.pipeline.pools import InlineExecutor
 from indexer.pipeline.verdicts import KEPT
 from indexer.ports import Artifacts, RawResponses, Response, Staged
-from indexer.settings import Extract
+from indexer.settings import Settings
 
 BATCH = 2
 LARGE = 2**20  # bytes; a page's tree and blocks are up to forty times as large
@@ -73,14 +74,15 @@ def _trim() -> None:
         trim(0)
 
 
-def reading_of(extract: Extract, *, token: str = "") -> Reading:
+def reading_of(settings: Settings) -> Reading:
     """How the settings say that responses are read."""
-    reading = Reading(
+    extract = settings.extract
+    return Reading(
         favor_recall=extract.favor_recall,
         max_document_pages=extract.max_document_pages,
         meta_prefix=extract.meta_prefix if extract.labels else "",
+        token=product_token(user_agent(settings.crawl)),
     )
-    return replace(reading, token=token) if token else reading
 
 
 _Asked = tuple[Response, asyncio.Future[Scraped]]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from indexer.clock import now
 from indexer.errors import Misconfigured
 from indexer.pipeline.digest import Digest, markdown
 from indexer.pipeline.report import Report
@@ -47,7 +47,7 @@ class Recorder:
             project=project.name,
             id=project.id,
             command=command,
-            started=_now(),
+            started=now(),
             reason=reason,
         )
 
@@ -61,7 +61,7 @@ class Recorder:
 
     def end(self, report: Report, digest: Digest, *, code: int, error: str = "") -> None:
         """How the run ended, with its digest in both forms."""
-        self.record.ended, self.record.exit, self.record.error = _now(), int(code), error
+        self.record.ended, self.record.exit, self.record.error = now(), int(code), error
         self.record.report, self.record.digest = report, digest
         self._write()
         text = markdown(digest) + (f"\n{error}\n" if error else "")
@@ -117,7 +117,3 @@ def brief(record: Record) -> dict[str, Any]:
     told: dict[str, Any] = msgspec.to_builtins(record)
     del told["digest"]
     return told
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from indexer.artifacts import Outcome, Reason, State
+from indexer.clock import now
 from indexer.crawl.urls import redact, resolve
 from indexer.errors import Permanent, Retryable
 from indexer.phases import scrape
@@ -49,8 +50,7 @@ class Rendering:
             outcome = replace(scraped.outcome, reason=Reason.REDIRECT, detail="", final_url=moved)
             return replace(scraped, outcome=outcome)
         filled = await self._readers.read(replace(rendered, final_url=response.final_url))
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        facts = {"rendered": now, "shell": self._mark(response)}
+        facts = {"rendered": now(), "shell": self._mark(response)}
         return replace(filled, outcome=replace(filled.outcome, facts=facts))
 
     def due(self, row: UrlRow) -> bool:

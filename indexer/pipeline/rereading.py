@@ -13,14 +13,13 @@ from concurrent.futures import Executor
 from msgspec import Struct
 from msgspec.structs import replace
 
-from indexer.artifacts import Outcome, Reason, State
-from indexer.crawl.robots import product_token, user_agent
+from indexer.artifacts import Reason, State
 from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.phases.scrape import Reading, Scraped
 from indexer.pipeline.drive import drive
 from indexer.pipeline.duplicates import has_page, settle_duplicates
-from indexer.pipeline.journal import Journal
+from indexer.pipeline.journal import Journal, as_outcome
 from indexer.pipeline.pools import InlineExecutor
 from indexer.pipeline.reading import reading_of
 from indexer.pipeline.verdicts import KEPT
@@ -36,6 +35,16 @@ class Rereading(Struct, frozen=True, kw_only=True):
     raw: RawResponses
     reading: Reading
     max_file: int
+
+
+def rereading_of(settings: Settings, *, artifacts: Artifacts, raw: RawResponses) -> Rereading:
+    """How kept answers are read under these settings."""
+    return Rereading(
+        artifacts=artifacts,
+        raw=raw,
+        reading=reading_of(settings),
+        max_file=int(settings.crawl.max_body_mb * 2**20),
+    )
 
 
 class Reread(Struct, frozen=True, kw_only=True):
@@ -72,14 +81,8 @@ def reread_project(
     """`reread` for a run that asks the site for nothing; returns how many pages were read."""
     if raw is None:
         return 0
-    token = product_token(user_agent(settings.crawl))
-    job = Rereading(
-        artifacts=artifacts,
-        raw=raw,
-        reading=reading_of(settings.extract, token=token),
-        max_file=int(settings.crawl.max_body_mb * 2**20),
-    )
     journal = Journal(catalogue, artifacts, visit)
+    job = rereading_of(settings, artifacts=artifacts, raw=raw)
     count = reread(job, catalogue=catalogue, journal=journal, pool=pool)
     if count:
         settle_duplicates(catalogue, artifacts, journal)
@@ -147,15 +150,12 @@ def _settle(row: UrlRow, scraped: Scraped, reader: str, catalogue: Catalogue, jo
         return
     if found.reason is Reason.REDIRECT or found.state is State.FAILED:
         return  # the page stands until the site is asked again
-    outcome = Outcome(
-        url=row.url,
+    outcome = replace(
+        as_outcome(row),
         state=standing(row) if found.state is State.FETCHED else found.state,
         reason=found.reason,
         detail=found.detail,
         final_url=row.url,
-        status=row.status,
-        etag=row.etag,
-        last_modified=row.last_modified,
         content=found.content,
         facts=facts,
     )

@@ -127,9 +127,9 @@ class _Run:
         if self.request.wants("chunk"):
             self.hold_back(visit)
         live = {row.key: row.url for row in live_rows(self.catalogue)}
-        if self.request.wants("scrape") or self.request.wants("chunk"):
-            label_pages(self.project, self.catalogue, self.artifacts, live)
         renew = self.request.wants("scrape") or self.request.wants("chunk")
+        if renew:
+            label_pages(self.project, self.catalogue, self.artifacts, live)
         rows = live_rows(self.catalogue)
         sites = site_documents(self.project, self.artifacts, rows, renew=renew)
         live |= sites

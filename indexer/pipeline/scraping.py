@@ -19,7 +19,7 @@ from indexer.errors import Permanent, Retryable
 from indexer.pipeline.crawling import Crawling
 from indexer.pipeline.duplicates import settle_duplicates
 from indexer.pipeline.evidence import settle_moves
-from indexer.pipeline.rereading import Rereading, reread, worth_keeping
+from indexer.pipeline.rereading import reread, rereading_of, worth_keeping
 from indexer.pipeline.scrape_tools import ScrapeProgress, ScrapeReport, Tools
 from indexer.pipeline.seeds import Seeds
 from indexer.pipeline.verdicts import PASSING
@@ -70,12 +70,7 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
     finally:
         crawling.journal.flush()
     if raw is not None:
-        job = Rereading(
-            artifacts=artifacts,
-            raw=raw,
-            reading=crawling.reading,
-            max_file=int(settings.crawl.max_body_mb * 2**20),
-        )
+        job = rereading_of(settings, artifacts=artifacts, raw=raw)
         reread(job, catalogue=catalogue, journal=crawling.journal, pool=pool, only=only)
         if only is None:
             raw.prune(worth_keeping(catalogue))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct, field
@@ -35,9 +34,24 @@ _TITLES = {
 }
 
 
+class _Line(Struct):
+    """`place`: of the first page that shows it (depth, address), and where on that page."""
+
+    pages: int
+    place: tuple[int, str, int]
+
+
 class _Site(Struct):
     pages: int = 0
-    lines: Counter[str] = field(default_factory=Counter)  # in the order in which they were first seen
+    lines: dict[str, _Line] = field(default_factory=dict)
+
+    def add(self, row: UrlRow) -> None:
+        self.pages += 1
+        for number, text in enumerate(dict.fromkeys(row.facts.get(FACT, ()))):
+            place = (row.depth, row.url, number)
+            line = self.lines.setdefault(text, _Line(0, place))
+            line.pages += 1
+            line.place = min(line.place, place)
 
 
 def site_documents(
@@ -54,11 +68,9 @@ def site_documents(
     is. A project of ranked datasets has none: a footer belongs to no layer.
     """
     sites: dict[str, _Site] = {}
-    for row in sorted(rows, key=lambda row: (row.depth, row.url)):
+    for row in rows:
         if row.url.startswith(("http://", "https://")):
-            site = sites.setdefault(origin(row.url), _Site())
-            site.pages += 1
-            site.lines.update(dict.fromkeys(row.facts.get(FACT, ()), 1))
+            sites.setdefault(origin(row.url), _Site()).add(row)
     found: dict[str, str] = {}
     for base, site in sites.items():
         url = base + FRAGMENT
@@ -77,11 +89,9 @@ def site_documents(
 def _common(site: _Site) -> list[str]:
     """The lines that belong to the site as a whole, in the order in which its pages show them."""
     least = 1 if site.pages <= FEW else max(2, round(SHARE * site.pages))
-    common = [line for line, count in site.lines.items() if count >= least]
-    if len(common) <= MOST_LINES:
-        return common
-    kept = {line for line, _ in site.lines.most_common(MOST_LINES)}
-    return [line for line in common if line in kept]
+    common = [text for text, line in site.lines.items() if line.pages >= least]
+    common.sort(key=lambda text: (-site.lines[text].pages, site.lines[text].place))
+    return sorted(common[:MOST_LINES], key=lambda text: site.lines[text].place)
 
 
 def _document(url: str, lines: list[str], language: str) -> Page:

@@ -21,6 +21,7 @@ from indexer.errors import Permanent, Retryable
 from indexer.ids import url_key
 from indexer.phases import scrape
 from indexer.pipeline.duplicates import has_page
+from indexer.pipeline.journal import as_outcome
 from indexer.pipeline.rendering import FACTS, Rendering
 from indexer.pipeline.verdicts import ABSENT, DOUBTED, FINAL, LASTING, SKIPPING
 from indexer.ports import Artifacts, Fetch, RawResponses, Response, UrlRow, Validators
@@ -222,28 +223,16 @@ class Visitor:
             detail = "304 to an unconditional request"
             return self._without(source, row, Reason.BAD_RESPONSE, detail)
         links, alternates = self.ways_of(row)
+        outcome = replace(as_outcome(row), not_modified=True)
         if has_page(row):
-            outcome = Outcome(
-                url=row.url,
+            outcome = replace(
+                outcome,
                 state=standing(row),
+                reason=Reason.NONE,
+                detail="",
                 final_url=row.url,
-                status=row.status,
-                content=row.content,
-                not_modified=True,
                 facts=_cleared(row),
             )
-            return Visited(outcome=outcome, links=links, alternates=alternates, not_modified=True)
-        outcome = Outcome(
-            url=row.url,
-            state=row.state,
-            reason=Reason(row.reason),
-            detail=row.detail,
-            final_url=row.final_url,
-            status=row.status,
-            etag=row.etag,
-            last_modified=row.last_modified,
-            not_modified=True,
-        )
         return Visited(outcome=outcome, links=links, alternates=alternates, not_modified=True)
 
     def _same(self, source: Source, row: UrlRow | None, response: Response, old: Page) -> Visited:
