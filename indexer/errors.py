@@ -9,8 +9,7 @@ The errors of indexer, split by what the caller should do.
     │   └── NothingListed     the sources list no page
     ├── Busy                  another run holds the project (exit 5)
     ├── ModelChanged          the model behind a name gives vectors of another dimension
-    ├── AllProvidersExhausted every provider of a chain failed; names each failure
-    └── Interrupted           stopped by a person or a signal; resumable (exit 130)
+    └── AllProvidersExhausted every provider of a chain failed; names each failure
 
 A phase raises only `Retryable` or `Permanent`; the worker turns it into an `Outcome`.
 All are picklable: they cross process borders.
@@ -114,12 +113,6 @@ class ModelChanged(IndexerError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.args, dict(self.__dict__))
-
-
-class Interrupted(IndexerError):
-    """Stopped by a person or a signal; the next run goes on from here."""
-
-    exit_code = Exit.INTERRUPTED
 
 
 def _rebuild(kind: type[IndexerError], args: tuple[object, ...], state: dict[str, object]) -> IndexerError:

@@ -60,16 +60,6 @@ class Progress(Protocol):
         ...
 
 
-class Silent:
-    """No progress at all."""
-
-    def say(self, line: str) -> None:
-        """Nothing."""
-
-    def step(self, phase: str, done: int, total: int, note: str = "") -> None:
-        """Nothing."""
-
-
 def count(report: Report, states: dict[str, int]) -> None:
     """Fill in found, indexed, skipped and failed from URLs by state."""
     report.found = sum(states.values())
