@@ -171,7 +171,7 @@ class HttpFetch:
         if status in _OVERLOADED:
             pause = wait if wait <= self._crawl.max_retry_after else 0.0
             told = asked is not None or status != _UNAVAILABLE
-            slot.overloaded(time.monotonic(), pause, started=started, asked=told)
+            slot.overloaded(time.monotonic(), pause, started=started, asked=told, again=attempt > 0)
         return wait
 
     async def _exchange(

@@ -114,17 +114,20 @@ class Slot:
         if rounds:
             self._paused_until = max(self._paused_until, now + min(_MAX_PAUSE, 2.0**rounds))
 
-    def overloaded(self, now: float, wait: float, *, started: float, asked: bool = True) -> None:
+    def overloaded(
+        self, now: float, wait: float, *, started: float, asked: bool = True, again: bool = False
+    ) -> None:
         """
         A request that began at `started` was told to wait `wait` seconds (429, 503).
 
         Requests that were under way at the last such answer say nothing new. Nor does one
-        that names no time (not `asked`) amid good answers: a page may be broken for good.
+        that names no time (not `asked`) amid good answers: a page may be broken for good. So
+        is one that was asked for `again`, if anything else was answered meanwhile.
         """
-        lone = not asked and self._since_overload >= _LONE
-        self._since_overload = 0
-        if lone:
+        if not asked and self._since_overload >= (1 if again else _LONE):
+            self._since_overload = self._since_overload if again else 0
             return
+        self._since_overload = 0
         if started >= self._slowed_at:
             self._allowed = max(1, self._allowed // 2)
             self._penalty = min(_MAX_PENALTY, max(_FIRST_PENALTY, self._penalty * 2))

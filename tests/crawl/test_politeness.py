@@ -72,6 +72,17 @@ def test_one_page_that_is_always_unavailable_does_not_slow_a_host_that_answers_w
     assert (slot.room, slot.paused(3.0)) == (4, 1.0)
 
 
+def test_asking_a_broken_page_again_says_nothing_of_a_host_that_answers_meanwhile():
+    slot = Slot(concurrency=8, delay=0, now=0.0)
+    slot.succeeded(1.0)
+    slot.overloaded(2.0, 1.0, started=1.5, asked=False, again=True)
+    assert (slot.room, slot.paused(2.0)) == (8, 0.0)
+    slot.overloaded(2.0, 1.0, started=1.5, asked=False)
+    assert slot.paused(2.0) == 1.0
+    slot.overloaded(4.0, 1.0, started=3.5, asked=False, again=True)
+    assert slot.paused(4.0) == 1.0
+
+
 def test_a_host_that_names_a_time_gets_it_whatever_came_before():
     slot = Slot(concurrency=8, delay=0, now=0.0)
     for _ in range(40):
