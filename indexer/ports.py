@@ -6,6 +6,7 @@ The edges: one narrow Protocol each. `indexer.adapters` implements them and
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from indexer.artifacts import (
@@ -22,6 +23,7 @@ from indexer.kept import Catalogue, Notify, RawResponses, Records
 from indexer.records import (
     Edition,
     Limits,
+    Packed,
     Project,
     Resource,
     Response,
@@ -53,6 +55,7 @@ __all__ = [
     "Generation",
     "Limits",
     "Notify",
+    "Packed",
     "Project",
     "RawResponses",
     "Reader",
@@ -367,6 +370,14 @@ class VectorStore(Protocol):
 
     def generations(self) -> list[str]:
         """Generations that are or were published and still exist, oldest first."""
+        ...
+
+    def files(self) -> list[Path]:
+        """
+        Files and folders that hold all published generations, for a copy; none if they are on a server.
+
+        They do not change while nobody writes.
+        """
         ...
 
     def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:

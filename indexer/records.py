@@ -7,6 +7,7 @@ Frozen, without behaviour, like the artifacts; unlike them they may hold times.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
@@ -141,3 +142,11 @@ class Sparse(Struct, frozen=True, kw_only=True):
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
+
+
+class Packed(Struct, frozen=True, kw_only=True):
+    """A file on its way into an archive, by its name there; without a path an empty folder."""
+
+    name: str
+    path: Path | None = None
+    size: int = 0

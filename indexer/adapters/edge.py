@@ -38,7 +38,7 @@ from indexer.adapters.edge_engine import (
     writable,
 )
 from indexer.adapters.files import sync_folder
-from indexer.adapters.generations import PUBLISHED, REBUILD, SEALED, Generations, Hold
+from indexer.adapters.generations import CURRENT, PUBLISHED, REBUILD, SEALED, Generations, Hold
 from indexer.artifacts import Bm25Snapshot, Manifest, Payload, Point
 from indexer.errors import IndexerError, Misconfigured, Permanent, disk_error
 from indexer.ids import collection_name
@@ -132,6 +132,13 @@ class EdgeStore:
     def generations(self) -> list[str]:
         """Generations that are or were published, oldest first."""
         return self._generations.published(self._generations.current())
+
+    def files(self) -> list[Path]:
+        """What makes up the published generations."""
+        generations = self._generations
+        names = self.generations()
+        current = [generations.folder / CURRENT] if generations.current() in names else []
+        return [*current, *(generations.path(name) for name in names)]
 
     def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:
         """Keep the current generation and the newest others, `keep` in all; returns the removed."""

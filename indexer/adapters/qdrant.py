@@ -136,6 +136,10 @@ class QdrantStore:
         known = self._generations.published(self._current())
         return [name for name in known if self.collection(name) in there]
 
+    def files(self) -> list[Path]:
+        """Nothing: they are on the server."""
+        return []
+
     def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:
         """Keep the current generation and the newest others, `keep` in all; returns the removed."""
         generations = self._generations

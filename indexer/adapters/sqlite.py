@@ -104,6 +104,16 @@ def copy_database(source: Path, target: Path) -> None:
         ours.backup(theirs)
 
 
+def check_database(path: Path) -> None:
+    """Raises `IndexerError` if the file is damaged; a missing one is fine. Writes nothing."""
+    if not path.is_file():
+        return
+    with reading(path) as connection, mapped(path):
+        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise IndexerError(f"{path} is damaged ({found}); restore it from a backup or move it away")
+
+
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """All or nothing; the write lock is taken at the start, so that it cannot be lost half-way."""

@@ -8,6 +8,7 @@ import typer
 
 from indexer import __version__
 from indexer.cli import (
+    backup_commands,
     context_commands,
     index_commands,
     plan_command,
@@ -65,6 +66,7 @@ run_commands.add(app)
 reindex_command.add(app)
 index_commands.add(app)
 schedule_command.add(app)
+backup_commands.add(app)
 project_commands.add(app)
 plan_command.add(app)
 query_commands.add(app)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from indexer.artifacts import Sources
+from indexer.errors import Misconfigured
 
 
 class PhaseName(StrEnum):
@@ -28,6 +29,7 @@ class RenderMode(StrEnum):
 
 
 ProjectName = Annotated[str, typer.Option("--project-name", help="The project's name (see `indexer list`).")]
+Name = Annotated[str, typer.Argument(metavar="[NAME]", help="The project's name, as --project-name.")]
 Language = Annotated[str, typer.Option(help="Language of the site: ru or en (default: each page's own).")]
 
 LlmChunk = Annotated[
@@ -147,6 +149,13 @@ DEFAULTS: dict[str, Any] = {
     "allow_shrink": False,
     "register": True,
 }
+
+
+def named(argument: str, option: str) -> str:
+    """The project's name, given as an argument or an option. Raises `Misconfigured` for two names."""
+    if argument and option and argument != option:
+        raise Misconfigured(f"name one project, not {argument!r} and {option!r}")
+    return argument or option
 
 
 def sources_of(given: dict[str, Any]) -> Sources:

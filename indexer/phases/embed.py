@@ -112,6 +112,20 @@ def weigh(
     return sum(texts.values()), sum(texts[text] for text in work.unknown(texts))
 
 
+def cached(chunked: ChunkedPage, page: EmbeddedPage, *, model: Embed, adapter: str = "") -> dict[str, str]:
+    """
+    Cache key → stored vector of a page's texts, as far as one text stands for a chunk.
+
+    `page` are the embeds of `chunked`. Asks the model for nothing.
+    """
+    shape = adapter_for(model.model, adapter)
+    return {
+        _key(model, shape.name, shape.passage_prefix + passages.head_of(chunk) + chunk.text): embedded.vector
+        for chunk, embedded in zip(chunked.chunks, page.chunks, strict=True)
+        if embedded.parts == 1
+    }
+
+
 def embed_queries(questions: Sequence[str], *, model: Embed, prefix: str) -> list[Vector]:
     """
     One unit vector per question. `prefix` is the manifest's `query_prefix`.
@@ -262,7 +276,7 @@ class _Vectors:
         return text in self._found or text in self._failed or text in self._halves
 
     def _key(self, text: str) -> str:
-        return ids.digest(self.model.identity, self.adapter, text)
+        return _key(self.model, self.adapter, text)
 
     def _recall(self, texts: Sequence[str]) -> None:
         from indexer.embed import vectors
@@ -315,3 +329,8 @@ class _Vectors:
             self._halves[text] = [self.prefix + half for half in passages.halves(body)]
         else:
             self._failed[text] = str(error)
+
+
+def _key(model: Embed, adapter: str, text: str) -> str:
+    """What a vector depends on, as the cache's key."""
+    return ids.digest(model.identity, adapter, text)

@@ -30,7 +30,7 @@ from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 
 PHASES = ("scrape", "chunk", "embed", "index")
 CHATS_AT_ONCE = 8
-_LATER = (Reason.CHUNK_FAILED, Reason.EMBED_FAILED)
+LATER = (Reason.CHUNK_FAILED, Reason.EMBED_FAILED)
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -363,7 +363,7 @@ class _Run:
         for row in live_rows(self.catalogue):
             trouble = self.troubles.get(row.url)
             state, reason, detail = indexed, row.reason, row.detail
-            if row.reason in _LATER:
+            if row.reason in LATER:
                 reason = detail = ""
             if trouble:
                 kept = self.artifacts.signature(EmbeddedPage, row.key)
@@ -380,7 +380,7 @@ def live_rows(catalogue: Catalogue) -> Iterator[UrlRow]:
     for state in (State.FETCHED, State.INDEXED):
         yield from catalogue.rows(state=state)
     for row in catalogue.rows(state=State.FAILED):
-        if row.reason in _LATER:
+        if row.reason in LATER:
             yield row
 
 

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from indexer.artifacts import Sources
 from indexer.errors import Misconfigured
-from indexer.ports import Chat, Embed, Fetch, Project, Registry, Render, VectorCache, VectorStore
+from indexer.ports import Chat, Embed, Fetch, Packed, Project, Registry, Render, VectorCache, VectorStore
 from indexer.settings import Settings, private, secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from indexer.adapters.archive import Archive, Unpacking
     from indexer.adapters.bot import HttpBot
     from indexer.adapters.catalogue import SqliteCatalogue
     from indexer.adapters.files import FileArtifacts
@@ -110,6 +111,53 @@ class Wiring:
         from indexer.adapters.raw import FileRaw
 
         return FileRaw(self.folder(project), limit=int(self.settings.crawl.max_raw_mb * 2**20))
+
+    def archive(self, path: Path, manifest: bytes) -> Archive:
+        """A new archive; `manifest` is its first file."""
+        from indexer.adapters.archive import Archive
+
+        return Archive(path, manifest)
+
+    def is_archive(self, path: Path) -> bool:
+        """Whether the file is an archive, by its first bytes."""
+        from indexer.adapters.archive import is_archive
+
+        return is_archive(path)
+
+    def packed(self, path: Path, *, under: str) -> Iterator[Packed]:
+        """A file, or all of a folder but what killed writers left there; nothing if it is not there."""
+        from indexer.adapters.archive import tree
+        from indexer.adapters.files import TEMPORARY
+
+        if path.is_file():
+            yield Packed(name=under, path=path, size=path.stat().st_size)
+        elif path.is_dir():
+            yield from tree(path, under=under, skip=lambda name: name.startswith(TEMPORARY))
+
+    def copy_catalogue(self, project: Project, folder: Path) -> None:
+        """A consistent copy of the project's URL table in `folder`, if there is one."""
+        from indexer.adapters.catalogue import CATALOGUE
+        from indexer.adapters.sqlite import copy_database
+
+        copy_database(self.folder(project) / CATALOGUE, folder / CATALOGUE)
+
+    def check_database(self, path: Path) -> None:
+        """Raises `IndexerError` if it is damaged; a missing one is fine."""
+        from indexer.adapters.sqlite import check_database
+
+        check_database(path)
+
+    def exchange(self, left: Path, right: Path) -> None:
+        """Let two folders change places, durably."""
+        from indexer.adapters.swap import exchange
+
+        exchange(left, right)
+
+    def unpacking(self, path: Path) -> Unpacking:
+        """An archive to be read."""
+        from indexer.adapters.archive import Unpacking
+
+        return Unpacking(path)
 
     def forget_raw(self, project: Project) -> None:
         """Remove what was kept, if it is not to be."""
@@ -206,12 +254,11 @@ class Wiring:
     @contextlib.contextmanager
     def catalogue_copy(self, project: Project) -> Iterator[SqliteCatalogue]:
         """A copy of the project's URL table that ends with the block; an empty one for no project."""
-        from indexer.adapters.catalogue import CATALOGUE, SqliteCatalogue
-        from indexer.adapters.sqlite import copy_database
+        from indexer.adapters.catalogue import SqliteCatalogue
 
         with tempfile.TemporaryDirectory(prefix="indexer-plan-") as name:
             if project.name:
-                copy_database(self.folder(project) / CATALOGUE, Path(name) / CATALOGUE)
+                self.copy_catalogue(project, Path(name))
             with contextlib.closing(SqliteCatalogue(Path(name))) as catalogue:
                 yield catalogue
 
