@@ -320,8 +320,8 @@ class Reader(Protocol):
 
     def payloads(self, ids: Sequence[str]) -> dict[str, Payload]: ...
 
-    def terms(self, ids: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """The BM25 term indices of points."""
+    def terms(self, ids: Sequence[str]) -> dict[str, Sparse]:
+        """The BM25 vectors of points."""
         ...
 
     def count(self) -> int: ...

@@ -132,10 +132,18 @@ class Index(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Search(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Fusion depth per leg, constant whatever the limit; `coverage_gate` 0 turns the gate off."""
+    """
+    `prefetch`: fusion depth per leg, constant whatever the limit.
+
+    `fusion`: `dbsf` weighs the keyword leg by how much of the question it covers
+    (`coverage_gate` 0: not at all), `weighted` is DBSF with `dense_weight` for the dense leg
+    and the rest of 1 for the other, `rrf` goes by ranks alone.
+    """
 
     prefetch: Positive = 200
+    fusion: Literal["dbsf", "weighted", "rrf"] = "dbsf"
     coverage_gate: Annotated[float, Meta(ge=0, le=1)] = 0.4
+    dense_weight: Annotated[float, Meta(ge=0, le=1)] = 0.5
 
 
 class Policy(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

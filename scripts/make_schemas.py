@@ -23,12 +23,12 @@ from indexer.artifacts import (
     Bm25Snapshot,
     ChunkedPage,
     EmbeddedPage,
-    Hit,
     Manifest,
     Page,
     Payload,
     Registration,
 )
+from indexer.hits import Hit
 from indexer.pipeline.report import Report
 from indexer.search.context import Context
 
