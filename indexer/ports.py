@@ -28,6 +28,7 @@ from indexer.records import (
     Resource,
     Response,
     Scored,
+    Served,
     Sparse,
     UrlRow,
     Validators,
@@ -65,6 +66,7 @@ __all__ = [
     "Resource",
     "Response",
     "Scored",
+    "Served",
     "Sparse",
     "UrlRow",
     "Validators",
@@ -263,6 +265,8 @@ class Bot(Protocol):
     def register(self, project_id: str, manifest: Mapping[str, Any]) -> None:
         """Idempotent. Raises `Retryable` when the bot is down, `Permanent` when it refuses."""
         ...
+
+    def check(self, project_id: str) -> Served: ...
 
 
 # ── vectors ─────────────────────────────────────────────────────────────────────────────

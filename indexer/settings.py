@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from indexer.errors import Misconfigured
-from indexer.private import Private, read_private
+from indexer.private import Private, given_secret, read_private
 
 Positive = Annotated[int, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=0)]
@@ -210,10 +210,16 @@ class Store(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Bot(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The running bot that projects are registered with."""
+    """
+    The running bot that projects are registered with.
+
+    `token_env`: names the variable that holds its bearer token; `secret_env`: the one that
+    holds the secret that requests are signed with.
+    """
 
     url: str = ""
     token_env: str = "INDEXER_BOT_TOKEN"  # noqa: S105 - the name of a variable, not a secret
+    secret_env: str = "INDEXER_BOT_SECRET"  # noqa: S105 - the same
     timeout: Timeout = 15.0
     retries: Count = 3
 
@@ -291,8 +297,13 @@ def load(
 
 
 def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
-    """The value of a variable that holds a secret, or an empty string."""
-    return (os.environ if environ is None else environ).get(name, "").strip()
+    """
+    The value of a variable that holds a secret, or an empty string.
+
+    `NAME_FILE` names a file that holds it instead (as container secrets are given); a `NAME`
+    that is set goes before. Raises `Misconfigured` if that file cannot be read.
+    """
+    return given_secret(os.environ if environ is None else environ, name)
 
 
 def config_home(environ: Mapping[str, str] | None = None) -> Path:
@@ -368,7 +379,7 @@ def _convert(data: Mapping[str, Any], origin: str) -> Settings:
 
 def secrets(settings: Settings, environ: Mapping[str, str] | None = None) -> list[str]:
     """Every secret that the settings refer to, so that output can be cleaned of them."""
-    names = [settings.store.api_key_env, settings.bot.token_env]
+    names = [settings.store.api_key_env, settings.bot.token_env, settings.bot.secret_env]
     names += [name for provider in settings.providers.values() for name in provider.api_key_env]
     found = [part.strip() for name in names for part in secret(name, environ).split(",")]
     for provider in settings.providers.values():
