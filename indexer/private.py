@@ -194,7 +194,7 @@ def _as_jar(host: str) -> str:
 
 
 def given_secret(environ: Mapping[str, str], name: str) -> str:
-    """What `NAME` holds, or else the file that `NAME_FILE` names. Raises `Misconfigured` if it is unreadable."""
+    """What `NAME` holds, else the file that `NAME_FILE` names. Raises `Misconfigured` if unreadable."""
     text = environ.get(name, "").strip()
     path = environ.get(f"{name}_FILE", "").strip() if name and not text else ""
     if not path:
