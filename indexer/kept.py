@@ -1,13 +1,13 @@
-"""The edges behind which is kept what is known of URLs: two of `indexer.ports`, which names them."""
+"""Edges behind which is kept what is known of URLs and projects: of `indexer.ports`, which names them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from indexer.artifacts import Outcome, Source, State
-from indexer.records import Edition, Resource, Response, UrlRow
+from indexer.artifacts import Bm25Snapshot, Outcome, Source, State
+from indexer.records import Adopted, Edition, Project, Registered, Resource, Response, UrlRow
 
 
 class RawResponses(Protocol):
@@ -138,3 +138,66 @@ class Catalogue(Protocol):
     def last_visit(self) -> tuple[int, str, str]:
         """(number, opened, closed) of the last run; (0, '', '') before the first."""
         ...
+
+
+class Registry(Protocol):
+    """
+    All projects. Table names and columns are those the bot reads.
+
+    `generation` and the BM25 snapshot change together or not at all, by `publish` alone: who
+    reads both in one statement never gets the snapshot of another generation.
+    """
+
+    @property
+    def where(self) -> str:
+        """A file or a server's address, without credentials."""
+        ...
+
+    def probe(self) -> None:
+        """Raises what a write would raise now: the server is away, the disk is read-only …"""
+        ...
+
+    def add(self, project: Project) -> None:
+        """Raises `Misconfigured` if the name is taken."""
+        ...
+
+    def find(self, *, name: str = "", id: str = "") -> Project | None: ...
+
+    def all(self) -> list[Project]: ...
+
+    def update(self, project: Project) -> None:
+        """Replace all of its row but `generation` and `registered`; insert it if it is not there."""
+        ...
+
+    def publish(self, project_id: str, snapshot: Bm25Snapshot, *, generation: str, collection: str) -> None:
+        """The live generation, the collection that holds it, and its snapshot, in one transaction."""
+        ...
+
+    def withdraw(self, project_id: str) -> None:
+        """Nothing is live, and no bot was told of anything: the opposite of `publish`."""
+        ...
+
+    def mark_registered(self, project_id: str, registered: str) -> None: ...
+
+    def bm25(self, project_id: str) -> Bm25Snapshot | None: ...
+
+    def remove(self, id: str) -> None: ...
+
+    def entries(self) -> list[Registered]:
+        """Everything, by name."""
+        ...
+
+    def adopt(self, entries: Sequence[Registered], *, force: bool = False) -> Adopted:
+        """
+        Take over what another registry holds, in one transaction.
+
+        Raises `Misconfigured` if a project is here with other values (not with `force`), or
+        its name with another id.
+        """
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What it is: kind, place, version; nothing is created."""
+        ...
+
+    def close(self) -> None: ...

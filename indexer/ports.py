@@ -19,16 +19,17 @@ from indexer.artifacts import (
     Point,
 )
 from indexer.errors import IndexerError
-from indexer.kept import Catalogue, Notify, RawResponses, Records
+from indexer.kept import Catalogue, Notify, RawResponses, Records, Registry
 from indexer.records import (
+    Adopted,
     Edition,
     Limits,
     Packed,
     Project,
+    Registered,
     Resource,
     Response,
     Scored,
-    Served,
     Sparse,
     UrlRow,
     Validators,
@@ -45,6 +46,7 @@ Vector: TypeAlias = "npt.NDArray[np.float32]"
 Row: TypeAlias = "Vector | IndexerError"
 __all__ = [
     "TOO_LONG",
+    "Adopted",
     "Artifact",
     "Artifacts",
     "Bot",
@@ -61,12 +63,12 @@ __all__ = [
     "RawResponses",
     "Reader",
     "Records",
+    "Registered",
     "Registry",
     "Render",
     "Resource",
     "Response",
     "Scored",
-    "Served",
     "Sparse",
     "UrlRow",
     "Validators",
@@ -243,30 +245,12 @@ class Artifacts(Protocol):
     def load_snapshot(self) -> Bm25Snapshot | None: ...
 
 
-class Registry(Protocol):
-    """All projects. Table names and columns are those the bot reads."""
-
-    def add(self, project: Project) -> None: ...
-
-    def find(self, *, name: str = "", id: str = "") -> Project | None: ...
-
-    def all(self) -> list[Project]: ...
-
-    def update(self, project: Project) -> None: ...
-
-    def remove(self, id: str) -> None: ...
-
-    def save_bm25(self, project_id: str, snapshot: Bm25Snapshot) -> None: ...
-
-
 class Bot(Protocol):
     """The running bot."""
 
     def register(self, project_id: str, manifest: Mapping[str, Any]) -> None:
         """Idempotent. Raises `Retryable` when the bot is down, `Permanent` when it refuses."""
         ...
-
-    def check(self, project_id: str) -> Served: ...
 
 
 # ── vectors ─────────────────────────────────────────────────────────────────────────────
@@ -324,8 +308,8 @@ class Reader(Protocol):
 
     def payloads(self, ids: Sequence[str]) -> dict[str, Payload]: ...
 
-    def terms(self, ids: Sequence[str]) -> dict[str, Sparse]:
-        """The BM25 vectors of points."""
+    def terms(self, ids: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """The BM25 term indices of points."""
         ...
 
     def count(self) -> int: ...

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from indexer.errors import Misconfigured
 
@@ -38,6 +39,29 @@ _OURS = frozenset(  # what only the client itself can say
         "user-agent",
     )
 )
+
+
+def passwords_in(url: str) -> list[str]:
+    """Every spelling of a password that the URL of a server holds, the longest first."""
+    rest = url.partition("://")[2] or url
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[0] if "@" in rest else ""
+    # A password with a bare "/", "?" or "#" is a mistake that must not be shown either.
+    found = {part.partition(":")[2] for part in (authority, rest.rpartition("@")[0])}
+    found.update(re.findall(r"[?&]\w*password=([^&\s]+)", rest))
+    found.update([unquote(text) for text in found])
+    return sorted(filter(None, found), key=len, reverse=True)
+
+
+def read_address(path: str) -> str:
+    """The URL that a file holds. Raises `Misconfigured` if it cannot be read or is empty."""
+    try:
+        found = Path(path).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise Misconfigured(f"{path}, which should hold a server's URL, cannot be read: {why}") from None
+    if not found:
+        raise Misconfigured(f"{path} is empty; write the server's URL into it")
+    return found
 
 
 class Private:
@@ -191,16 +215,3 @@ def _cookie(columns: list[str]) -> Cookie | None:
 def _as_jar(host: str) -> str:
     """A host without a dot as the jar knows it."""
     return host if "." in host or ":" in host else f"{host}.local"
-
-
-def given_secret(environ: Mapping[str, str], name: str) -> str:
-    """What `NAME` holds, else the file that `NAME_FILE` names. Raises `Misconfigured` if unreadable."""
-    text = environ.get(name, "").strip()
-    path = environ.get(f"{name}_FILE", "").strip() if name and not text else ""
-    if not path:
-        return text
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Misconfigured(f"the file {path} that {name}_FILE names cannot be read: {why}") from None

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from indexer.artifacts import State
+from indexer.artifacts import Bm25Snapshot, State
 
 
 class Validators(Struct, frozen=True, kw_only=True):
@@ -117,6 +117,22 @@ class Project(Struct, frozen=True, kw_only=True):
     registered: str = ""
 
 
+class Registered(Struct, frozen=True, kw_only=True):
+    """All that a registry holds of a project. `updated_at`: when the snapshot was written (ISO 8601, UTC)."""
+
+    project: Project
+    snapshot: Bm25Snapshot | None = None
+    updated_at: str = ""
+
+
+class Adopted(Struct, frozen=True, kw_only=True):
+    """Names of the projects that a registry took over, by what it held of them before."""
+
+    moved: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+
+
 class Scored(Struct, frozen=True):
     """One candidate of one retrieval leg, with the leg's own score (higher is nearer)."""
 
@@ -142,19 +158,6 @@ class Sparse(Struct, frozen=True, kw_only=True):
 
     indices: tuple[int, ...]
     values: tuple[float, ...]
-
-
-class Served(Struct, frozen=True, kw_only=True):
-    """
-    What a bot says of a project: whether it knows it, and the generation it serves, if it says so.
-
-    `tells`: whether it can be asked at all.
-    """
-
-    url: str
-    known: bool = True
-    tells: bool = True
-    generation: str = ""
 
 
 class Packed(Struct, frozen=True, kw_only=True):

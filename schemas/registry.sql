@@ -14,7 +14,7 @@ CREATE TABLE "project_state" (
    "options" TEXT,
    "generation" TEXT,
    "registered" TEXT
-);
+, collection TEXT, analyzer TEXT, analyzer_version INTEGER, k1 REAL, b REAL);
 CREATE TABLE "bm25_indexes" (
    "project_id" TEXT PRIMARY KEY REFERENCES "projects"("id"),
    "vocab" TEXT,

@@ -23,6 +23,7 @@ HEAVY = {
     "qdrant_client",
     "qdrant_edge",
     "sqlite_utils",
+    "psycopg",
     "pydantic",
     "tiktoken",
     "selectolax",

@@ -8,22 +8,18 @@ stands in `project_state`. The file holds bot tokens: its mode is 0600.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from indexer.adapters import registry_rows as rows
 from indexer.adapters.sqlite import mapped, open_database, transaction
 from indexer.artifacts import Bm25Snapshot
 from indexer.clock import now
 from indexer.errors import Misconfigured
-from indexer.ports import Project
+from indexer.ports import Adopted, Project, Registered
 
 REGISTRY = "registry.db"
-_SELECT = (
-    "SELECT id, name, language, tg_api_key, tg_lead_group, prompts, bot_url, options, generation, registered "
-    "FROM projects JOIN project_state ON project_id = id"
-)
 
 
 def _create(database: Any) -> None:
@@ -52,18 +48,36 @@ def _create(database: Any) -> None:
     )
 
 
+def _keep_analyzers(database: Any) -> None:
+    """Snapshots are kept whole; the next run writes those that were not, as it finds no generation."""
+    for column in ("collection TEXT", "analyzer TEXT", "analyzer_version INTEGER", "k1 REAL", "b REAL"):
+        database.execute(f"ALTER TABLE project_state ADD COLUMN {column}")
+    database.execute("UPDATE project_state SET generation = ''")
+
+
 class SqliteRegistry:
     """All projects of one projects folder. Implements `ports.Registry`."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / REGISTRY
-        self._connection = open_database(self.path, [_create], mode=0o600)
+        self._connection = open_database(self.path, [_create, _keep_analyzers], mode=0o600)
+
+    @property
+    def where(self) -> str:
+        """The file."""
+        return str(self.path)
+
+    def probe(self) -> None:
+        """Take and release the write lock."""
+        with mapped(self.path), transaction(self._connection):
+            pass
 
     def add(self, project: Project) -> None:
         """Insert a project. Raises `Misconfigured` if the name is taken."""
         try:
             with mapped(self.path), transaction(self._connection):
-                self._put(project)
+                self._put("projects", rows.bot_columns(project), conflict="")
+                self._put("project_state", rows.own_columns(project))
         except Exception as error:
             if isinstance(error.__cause__, sqlite3.IntegrityError):
                 raise Misconfigured(
@@ -76,81 +90,106 @@ class SqliteRegistry:
         """The project of this name or id."""
         column, value = ("id", id) if id else ("name", name)
         with mapped(self.path):
-            row = self._connection.execute(f"{_SELECT} WHERE {column} = ?", [value]).fetchone()
-        return _project(row) if row else None
+            row = self._connection.execute(f"{rows.SELECT} WHERE {column} = ?", [value]).fetchone()
+        return rows.project_of(row) if row else None
 
     def all(self) -> list[Project]:
         """All projects by name."""
         with mapped(self.path):
-            return [_project(row) for row in self._connection.execute(f"{_SELECT} ORDER BY name")]
+            return [rows.project_of(row) for row in self._connection.execute(f"{rows.SELECT} ORDER BY name")]
 
     def update(self, project: Project) -> None:
-        """Replace a project's row."""
+        """Replace all of a project's row but what `publish` and `mark_registered` write."""
         with mapped(self.path), transaction(self._connection):
-            self._put(project, "OR REPLACE")
+            self._put("projects", rows.bot_columns(project))
+            self._put("project_state", rows.own_columns(project))
+
+    def publish(self, project_id: str, snapshot: Bm25Snapshot, *, generation: str, collection: str) -> None:
+        """The live generation and its snapshot, where a bot that reads the registry finds them."""
+        with mapped(self.path), transaction(self._connection):
+            self._put("bm25_indexes", rows.bm25_columns(project_id, snapshot, now()))
+            self._put(
+                "project_state",
+                rows.live_columns(project_id, snapshot, generation=generation, collection=collection),
+            )
+
+    def withdraw(self, project_id: str) -> None:
+        """Nothing is live: no generation, no snapshot, no bot that was told."""
+        with mapped(self.path), transaction(self._connection):
+            self._connection.execute("DELETE FROM bm25_indexes WHERE project_id = ?", [project_id])
+            self._put("project_state", rows.nothing_live(project_id))
+
+    def mark_registered(self, project_id: str, registered: str) -> None:
+        """Which bot was told of which generation."""
+        with mapped(self.path), transaction(self._connection):
+            self._put("project_state", {"project_id": project_id, "registered": registered})
+
+    def bm25(self, project_id: str) -> Bm25Snapshot | None:
+        """The live generation's snapshot."""
+        row = self._bm25_row(project_id)
+        return rows.snapshot_of(row) if row else None
 
     def remove(self, id: str) -> None:  # noqa: A002
         """Remove a project and its BM25 row; unknown ids are fine."""
-        with mapped(self.path), transaction(self._connection) as connection:
+        with mapped(self.path), transaction(self._connection):
             for table, column in (
                 ("bm25_indexes", "project_id"),
                 ("project_state", "project_id"),
                 ("projects", "id"),
             ):
-                connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [id])
+                self._connection.execute(f"DELETE FROM {table} WHERE {column} = ?", [id])
 
-    def save_bm25(self, project_id: str, snapshot: Bm25Snapshot) -> None:
-        """The published snapshot, where a bot that reads the registry finds it."""
-        row = [
-            project_id,
-            _json(snapshot.vocab),
-            _json(snapshot.idf),
-            snapshot.avg_dl,
-            snapshot.num_docs,
-            now(),
-        ]
-        with mapped(self.path), transaction(self._connection) as connection:
-            connection.execute("INSERT OR REPLACE INTO bm25_indexes VALUES (?, ?, ?, ?, ?, ?)", row)
+    def entries(self) -> list[Registered]:
+        """Everything, by name."""
+        return [self._entry(project) for project in self.all()]
+
+    def adopt(self, entries: Sequence[Registered], *, force: bool = False) -> Adopted:
+        """Take over what another registry holds. Raises `Misconfigured` as `rows.compared` does."""
+        with mapped(self.path), transaction(self._connection):
+            verdict = rows.compared(entries, self.entries(), force=force, where=self.where)
+            for entry in entries:
+                if entry.project.name not in verdict.unchanged:
+                    self._take(entry)
+        return verdict
+
+    def facts(self) -> dict[str, Any]:
+        """Kind, file and version."""
+        with mapped(self.path):
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        return {"kind": "sqlite", "where": self.where, "version": version}
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
 
-    def _put(self, project: Project, conflict: str = "") -> None:
+    def _bm25_row(self, project_id: str) -> rows.Row | None:
+        with mapped(self.path):
+            row: rows.Row | None = self._connection.execute(f"{rows.SELECT_BM25} ?", [project_id]).fetchone()
+        return row
+
+    def _entry(self, project: Project) -> Registered:
+        row = self._bm25_row(project.id)
+        if row is None:
+            return Registered(project=project)
+        return Registered(project=project, snapshot=rows.snapshot_of(row), updated_at=row[-1] or "")
+
+    def _take(self, entry: Registered) -> None:
+        project, snapshot = entry.project, entry.snapshot
+        self._put("projects", rows.bot_columns(project))
+        own = {**rows.own_columns(project), **rows.nothing_live(project.id), "registered": project.registered}
+        self._put("project_state", own)
+        if snapshot is None:
+            self._connection.execute("DELETE FROM bm25_indexes WHERE project_id = ?", [project.id])
+            return
+        self._put("bm25_indexes", rows.bm25_columns(project.id, snapshot, entry.updated_at or now()))
+        self._put("project_state", rows.adopted_live(entry))
+
+    def _put(self, table: str, values: Mapping[str, Any], *, conflict: str = "DO UPDATE") -> None:
+        """Insert a row, or change these columns of the one that has its key (the first column)."""
+        key, *others = values
+        update = ", ".join(f"{column} = excluded.{column}" for column in others)
         self._connection.execute(
-            f"INSERT {conflict} INTO projects (id, name, tg_lead_group, tg_api_key, prompts, language) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                project.id,
-                project.name,
-                project.tg_lead_group,
-                project.tg_api_key,
-                _json(project.prompts),
-                project.language,
-            ],
+            f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
+            + (f" ON CONFLICT ({key}) {conflict} SET {update}" if conflict else ""),
+            list(values.values()),
         )
-        self._connection.execute(
-            f"INSERT {conflict} INTO project_state (project_id, bot_url, options, generation, registered) "
-            "VALUES (?, ?, ?, ?, ?)",
-            [project.id, project.bot_url, _json(project.options), project.generation, project.registered],
-        )
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-def _project(row: tuple[Any, ...]) -> Project:
-    (id_, name, language, key, group, prompts, bot_url, options, generation, registered) = row
-    return Project(
-        id=id_,
-        name=name,
-        language=language or "",
-        tg_api_key=key or "",
-        tg_lead_group=group or "",
-        prompts=msgspec.json.decode(prompts or "{}"),
-        bot_url=bot_url or "",
-        options=msgspec.json.decode(options or "{}"),
-        generation=generation or "",
-        registered=registered or "",
-    )

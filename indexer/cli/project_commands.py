@@ -36,7 +36,8 @@ def set_key(
     project = session.project(project_name)
     wiring = session.wiring(project)
     with wiring.lock(project):
-        wiring.registry.update(change(project, key, text_or_file(value)))
+        stored = wiring.project(id=project.id)  # as the run that ended a moment ago left it
+        wiring.registry.update(change(stored, key, text_or_file(value)))
     session.console.result({"project": project.name, "set": key}, f"{project.name}: {key} is set")
 
 

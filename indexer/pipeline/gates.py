@@ -86,6 +86,7 @@ class Gates:
         if not lenient:
             self._losses()
         self._ask_golden(store, manifest, snapshot, lenient=lenient)
+        self._wiring.registry.probe()  # one that is away must be known before the swap
 
     def passed(self) -> list[str]:
         """The generation is live: what was rolled back before is history. Gives its name."""
@@ -149,7 +150,7 @@ class Gates:
 
 def ask_both(wiring: Wiring, path: Path, live: Reader, new: Reader) -> tuple[Asked, ...]:
     """The golden questions, asked of both indexes."""
-    from indexer.pipeline.ask import BATCH, Wanted, search_reader
+    from indexer.pipeline.ask import BATCH, search_reader
     from indexer.search import evaluate as scoring
 
     questions = scoring.load_questions(path)
@@ -158,7 +159,7 @@ def ask_both(wiring: Wiring, path: Path, live: Reader, new: Reader) -> tuple[Ask
         batch = questions[start : start + BATCH]
         texts = [one.question for one in batch]
         answers = [
-            search_reader(wiring, reader, texts, Wanted(limit=scoring.DEPTH)) for reader in (live, new)
+            search_reader(wiring, reader, texts, mode="hybrid", limit=scoring.DEPTH) for reader in (live, new)
         ]
         for one, old, fresh in zip(batch, *answers, strict=True):
             found.append(

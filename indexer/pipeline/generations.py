@@ -57,6 +57,7 @@ def roll_back(
             raise Misconfigured(f"{target} is live already; see `indexer generations`")
         if target not in known:
             raise Misconfigured(f"there is no generation {target!r}; there are: {', '.join(known)}")
+        wiring.registry.probe()  # one that is away must be known before the swap
         save_pin(wiring, project, live, reason)
         manifest = store.restore(target)
         changed = publish.finish(wiring, project, wiring.artifacts(project), store, manifest)

@@ -52,6 +52,9 @@ def publish(
 
     store = wiring.store(project)
     current = store.current()
+    mine = current is not None and current.project_id == project.id
+    if current is not None and mine:  # what a run that was killed after its swap still owes
+        project = finish(wiring, project, artifacts, store, current)
     signed = _signed(artifacts, contents)
     if not signed:
         raise _nothing(project, current)
@@ -59,11 +62,9 @@ def publish(
     signature = phase.signature_of(
         _marked(signed, stale), settings=wiring.settings.index, language=project.language
     )
-    mine = current is not None and current.project_id == project.id
     before = {one.key: one for one in catalogue.editions(current.generation)} if current and mine else {}
     if current is not None and mine and current.signature == signature and not force:
         before = before or _remember(catalogue, current.generation, artifacts, signed, contents)
-        project = finish(wiring, project, artifacts, store, current)
         return Published(project, current, before=before, after=before)
 
     gates = Gates(wiring, project, current if mine else None, before=before)
@@ -86,10 +87,16 @@ def publish(
     )
     catalogue.keep_editions(manifest.generation, gates.after.values())
     store.publish(manifest, snapshot)
-    store.gc(wiring.settings.index.keep_generations, gates.passed())
-    catalogue.forget_editions(store.generations())
+    rolled_back = gates.passed()
     project = finish(wiring, project, artifacts, store, manifest)
+    _collect(wiring, store, catalogue, rolled_back)
     return Published(project, manifest, before=before, after=gates.after, golden=gates.golden)
+
+
+def _collect(wiring: Wiring, store: VectorStore, catalogue: Catalogue, first: list[str]) -> None:
+    """Only after `finish`: who read the registry before may still be asking the generation that it named."""
+    store.gc(wiring.settings.index.keep_generations, first)
+    catalogue.forget_editions(store.generations())
 
 
 def _signed(artifacts: Artifacts, keys: Iterable[str]) -> list[tuple[str, str]]:
@@ -145,15 +152,17 @@ def finish(
     wiring: Wiring, project: Project, artifacts: Artifacts, store: VectorStore, manifest: Manifest
 ) -> Project:
     """What follows the swap; done again by the next run if this one is killed before."""
-    stored = wiring.registry.find(id=project.id) or project
+    stored = wiring.registry.find(id=project.id)
+    if stored is None:
+        wiring.registry.update(project)
+        stored = msgspec.structs.replace(project, generation="")
     if stored.generation == manifest.generation and artifacts.load_snapshot() is not None:
         return stored
     snapshot = _snapshot(store)
     artifacts.save_snapshot(snapshot)
-    wiring.registry.save_bm25(project.id, snapshot)
-    changed = msgspec.structs.replace(stored, generation=manifest.generation)
-    wiring.registry.update(changed)
-    return changed
+    live, collection = manifest.generation, manifest.collection
+    wiring.registry.publish(project.id, snapshot, generation=live, collection=collection)
+    return msgspec.structs.replace(stored, generation=live)
 
 
 def _snapshot(store: VectorStore) -> Bm25Snapshot:
@@ -208,13 +217,15 @@ def register(
             f"and indexer register --project-name {project.name}"
         )
         return False, Exit.DONE
-    known = f"{bot.url} {project.generation}"
     if is_registered(wiring, project) and not again:
         return True, Exit.DONE
-    reader = wiring.store(project).reader()
+    store = wiring.store(project)
+    reader = store.reader()
     if reader is None:
         raise Misconfigured(f"project {project.name!r} has no published index yet; run `indexer seed` first")
     try:
+        if reader.manifest.generation != project.generation:
+            project = finish(wiring, project, wiring.artifacts(project), store, reader.manifest)
         registration = Registration(
             id=project.id,
             name=project.name,
@@ -236,6 +247,6 @@ def register(
             f"indexer register --project-name {project.name}"
         )
         return False, Exit.PARTIAL
-    wiring.registry.update(msgspec.structs.replace(project, registered=known))
+    wiring.registry.mark_registered(project.id, f"{bot.url} {project.generation}")
     progress.say(f"Registered: {project.name} with {bot.url}")
     return True, Exit.DONE

@@ -226,7 +226,7 @@ def _swap(wiring: Wiring, project: Project, staging: Path, head: Backup, progres
 def _put_row(wiring: Wiring, project: Project) -> None:
     registry = wiring.registry
     here = registry.find(name=project.name)
-    row = msgspec.structs.replace(project, generation="")  # `finish` sets it, with what belongs to it
+    row = msgspec.structs.replace(project, generation="")
     if here is not None and here.id != project.id:
         registry.remove(here.id)
         here = None
@@ -234,6 +234,7 @@ def _put_row(wiring: Wiring, project: Project) -> None:
         registry.add(row)
     else:
         registry.update(row)
+        registry.withdraw(row.id)  # `finish` publishes what came back
 
 
 def _keep(old: Path, new: Path, *, vectors: bool) -> None:

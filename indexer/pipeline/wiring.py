@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from indexer.artifacts import Sources
 from indexer.errors import Misconfigured
 from indexer.ports import Chat, Embed, Fetch, Packed, Project, Registry, Render, VectorCache, VectorStore
-from indexer.settings import Settings, private, secret
+from indexer.settings import Settings, private, registry_url, secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from indexer.adapters.files import FileArtifacts
     from indexer.adapters.http_private import Credentials
     from indexer.adapters.notify import Notifier
+    from indexer.adapters.postgres_registry import PostgresRegistry
     from indexer.adapters.raw import FileRaw
     from indexer.adapters.records import FileRecords
+    from indexer.adapters.registry import SqliteRegistry
     from indexer.adapters.timers import Crontab, Systemd
     from indexer.pipeline.quarantine import Shelves
 
@@ -44,6 +46,17 @@ class Wiring:
 
     @cached_property
     def registry(self) -> Registry:
+        """The registry: of the projects folder, or of the server that is configured."""
+        url = registry_url(self.settings.registry)
+        return self.registry_at(url) if url else self.local_registry()
+
+    def registry_at(self, url: str) -> PostgresRegistry:
+        """The registry of a server."""
+        from indexer.adapters.postgres_registry import PostgresRegistry
+
+        return PostgresRegistry(url, timeout=self.settings.registry.timeout)
+
+    def local_registry(self) -> SqliteRegistry:
         """The registry of the projects folder."""
         from indexer.adapters.registry import SqliteRegistry
 
@@ -51,7 +64,15 @@ class Wiring:
 
     @property
     def has_registry(self) -> bool:
-        """Whether there is one; `registry` creates it."""
+        """Whether there is one; what `registry` is asked creates it."""
+        if url := registry_url(self.settings.registry):
+            with contextlib.closing(self.registry_at(url)) as registry:
+                return registry.exists
+        return self.has_local_registry
+
+    @property
+    def has_local_registry(self) -> bool:
+        """Whether the projects folder has one."""
         from indexer.adapters.registry import REGISTRY
 
         return (self.projects_dir / REGISTRY).is_file()
@@ -321,13 +342,7 @@ class Wiring:
         from indexer.adapters.bot import HttpBot
 
         bot = self.settings.bot
-        return HttpBot(
-            url,
-            token=secret(bot.token_env),
-            secret=secret(bot.secret_env),
-            timeout=bot.timeout,
-            retries=bot.retries,
-        )
+        return HttpBot(url, token=secret(bot.token_env), timeout=bot.timeout, retries=bot.retries)
 
     def project(self, *, name: str = "", id: str = "") -> Project:  # noqa: A002
         """The project of this name or id. Raises `Misconfigured` listing what exists."""
@@ -335,7 +350,8 @@ class Wiring:
         if found:
             return found
         known = ", ".join(project.name for project in self.registry.all()[:10]) or "none yet"
+        place = self.registry.where if registry_url(self.settings.registry) else self.projects_dir.resolve()
         raise Misconfigured(
-            f"there is no project {id or name!r} in {self.projects_dir.resolve()} (there: {known}); "
+            f"there is no project {id or name!r} in {place} (there: {known}); "
             "see `indexer list`, or create it with `indexer init-project`"
         )

@@ -28,12 +28,11 @@ _STYLE = (
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """What one `eval` found: per mode the score of each question. `fusion`: of mode hybrid."""
+    """What one `eval` found: per mode the score of each question."""
 
     version: int = VERSION
     project: str
     generation: str
-    fusion: str = "dbsf"
     scores: dict[str, list[Score]]
 
 
@@ -91,9 +90,7 @@ def compare(before: Evaluation, after: Evaluation) -> list[Change]:
 
 def page(evaluation: Evaluation, summaries: Sequence[dict[str, Any]], changes: Sequence[Change]) -> str:
     """One HTML page without scripts: figures, changes, and each question with the ranks of its pages."""
-    title = html.escape(
-        f"{evaluation.project}: retrieval, generation {evaluation.generation}, fusion {evaluation.fusion}"
-    )
+    title = html.escape(f"{evaluation.project}: retrieval, generation {evaluation.generation}")
     parts = [
         f'<!doctype html><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style><h1>{title}</h1>'
     ]
@@ -120,10 +117,9 @@ def rows(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]
     """The figures of each mode, and of its languages and datasets, by name."""
     found = []
     for one in summaries:
-        mode = f"{one['mode']}, {one['fusion']}" if "fusion" in one else one["mode"]
-        found.append((mode, one))
+        found.append((one["mode"], one))
         for field in ("language", "dataset"):
-            found += [(f"{mode}, {field} {name}", part) for name, part in one.get(field, {}).items()]
+            found += [(f"{one['mode']}, {field} {name}", part) for name, part in one.get(field, {}).items()]
     return found
 
 

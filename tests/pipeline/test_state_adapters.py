@@ -201,7 +201,7 @@ def test_the_registry_holds_what_the_bot_reads(tmp_path):
         vocab={"масл": 0},
         idf={"масл": 0.2},
     )
-    registry.save_bm25(_project().id, snapshot)
+    registry.publish(_project().id, snapshot, generation="G1", collection="kafe__gG1")
     registry.close()
 
     with sqlite3.connect(tmp_path / "registry.db") as raw:
