@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from indexer.extract import finish
 from indexer.extract.markup import Inside
 from indexer.extract.text import squeeze
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 OVER, TOGETHER, CONFIRMED = "over the bar", "stands with what is kept", "trafilatura takes it"
 UNDER, FORM, DENIED = "under the bar", "furniture by its form", "trafilatura leaves it out"
-ORDER, HIDDEN, DATA, SITE = "orders a language model about", "hidden", "structured data", "kept for the site"
+ORDER, CONTROL, COPY = finish.ORDER, finish.CONTROL, finish.COPY
+HIDDEN, DATA, SITE = "hidden", "structured data", "kept for the site"
 _TOLD = (
     Inside.NAV, Inside.HEADER, Inside.FOOTER, Inside.ASIDE, Inside.FORM, Inside.DIALOG, Inside.NOSCRIPT,
     Inside.MAIN, Inside.ARTICLE,
@@ -29,14 +31,14 @@ _TOLD = (
 class Decided(Struct, frozen=True, kw_only=True):
     """
     What `reader.read` decided on. `keep`: the last word on each block; `verdict`: the first
-    judge's. `ordered`, `hidden`, `data`: texts left out as orders or unseen, and added from
-    structured data. `site`: lines kept for the site.
+    judge's. `left`: kept blocks that are not written, by `finish`'s rule. `hidden`, `data`: texts
+    not seen, and added from structured data. `site`: lines kept for the site.
     """
 
     blocks: list[Block]
     verdict: Verdict
     keep: Any
-    ordered: list[str]
+    left: dict[int, str]
     hidden: tuple[str, ...]
     data: list[str]
     site: list[str]
@@ -60,7 +62,7 @@ def lines(decided: Decided) -> list[Line]:
     site = set(decided.site)
     told = [
         Line(
-            kept=bool(kept),
+            kept=bool(kept) and number not in decided.left,
             rule=_rule(decided, number, block, site),
             kind=block.kind,
             text=block.text,
@@ -73,7 +75,7 @@ def lines(decided: Decided) -> list[Line]:
     told += [Line(kept=True, rule=DATA, kind="", text=text) for text in decided.data]
     seen = {squeeze(block.text) for block in decided.blocks}
     told += [Line(kept=False, rule=SITE, kind="", text=text) for text in decided.site if text not in seen]
-    ordered = set(decided.ordered)
+    ordered = {decided.blocks[k].text for k, rule in decided.left.items() if rule == ORDER}
     return told + [
         Line(kept=False, rule=HIDDEN, kind="", text=text) for text in decided.hidden if text not in ordered
     ]
@@ -82,9 +84,9 @@ def lines(decided: Decided) -> list[Line]:
 def _rule(decided: Decided, number: int, block: Block, site: set[str]) -> str:
     over = decided.verdict.probabilities[number] > decided.verdict.bar
     first, last = bool(decided.verdict.keep[number]), bool(decided.keep[number])
+    if number in decided.left:
+        return decided.left[number]
     if last:
         return CONFIRMED if not first else OVER if over else TOGETHER
-    if block.text in decided.ordered:
-        return ORDER
     rule = DENIED if first else FORM if over else UNDER
     return f"{rule}; {SITE}" if squeeze(block.text) in site else rule

@@ -12,17 +12,8 @@ import re
 from selectolax.lexbor import LexborNode
 
 from indexer.extract.markup import SKIPPED
+from indexer.extract.styles import CLOSED, GONE, SEEN, Sheet, moves, state_of
 
-SEEN, FADED, CLOSED, GONE = "", "faded", "closed", "gone"
-
-_ZERO = re.compile(r"0(?:\.0+)?(?:px|em|rem|pt|%)?")
-_FAR = re.compile(r"-\d{4,}(?:\.\d+)?(?:px|em|rem|pt|%)?")
-_CLIPPED = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?")
-_PLACES = frozenset(("left", "top", "right", "text-indent", "margin-left"))
-_TELLING = _PLACES | {
-    "display", "visibility", "opacity", "height", "max-height", "font-size", "color", "clip", "background", "background-color",
-}  # fmt: skip
-_MAX_STYLE = 1000  # characters; what is longer carries an image
 _SCREEN_READER = frozenset(
     [
         "sr-only",
@@ -74,44 +65,29 @@ _MAX_TRIES = 5
 _MIN_CONTENT = 30  # words; so much hidden text is a panel, not a message that appears now and then
 
 
-def how(attributes: dict[str, str | None]) -> str:
+def how(attributes: dict[str, str | None], sheet: Sheet, tag: str) -> str:
     """SEEN, FADED (waits to be animated in), CLOSED (display:none and the like) or GONE (nothing will show it)."""
-    style = attributes.get("style")
     state = CLOSED if "hidden" in attributes else SEEN
-    if not style:
-        return state
-    colours: dict[str, str] = {}
-    for declaration in style[:_MAX_STYLE].lower().split(";"):
-        name, _, value = declaration.partition(":")
-        name = name.strip()
-        if name not in _TELLING:
-            continue
-        value = value.replace("!important", "").strip()
-        if (
-            (name == "display" and value == "none")
-            or (name == "visibility" and value in ("hidden", "collapse"))
-            or (name in ("height", "max-height") and _ZERO.fullmatch(value))
-        ):
-            state = CLOSED
-        elif name == "opacity" and _ZERO.fullmatch(value):
-            state = state or FADED
-        elif _is_gone(name, value):
-            return GONE
-        elif "color" in name or name == "background":
-            colours["text" if name == "color" else "ground"] = value
-    if len(colours) == 2 and colours["text"] == colours["ground"]:
+    style = attributes.get("style")
+    own = state_of(style) if style else SEEN
+    if own == GONE:
         return GONE
-    return state
+    state = state or own
+    return state or sheet.state_of(tag, attributes)
 
 
-def _is_gone(name: str, value: str) -> bool:
-    if name == "font-size":
-        return _ZERO.fullmatch(value) is not None
-    if name == "color":
-        return value == "transparent"
-    if name == "clip":
-        return _CLIPPED.match(value) is not None
-    return name in _PLACES and _FAR.fullmatch(value) is not None
+def appears(node: LexborNode, attributes: dict[str, str | None]) -> bool:
+    """
+    Whether something transparent is content that fades in.
+
+    It can be told from what nobody is to see: a script finds it by a name, a style moves it,
+    or it is longer than a line.
+    """
+    text = node.text(separator=" ")
+    if addresses_model(text):
+        return False
+    found = any(name in ("class", "id") or name.startswith("data-") for name in attributes)
+    return found or moves(attributes.get("style") or "") or len(text.split()) >= _MIN_CONTENT
 
 
 def openable(

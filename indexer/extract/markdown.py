@@ -22,10 +22,10 @@ _DEFINITION = 40  # words; a longer definition gets its own lines
 
 def render(blocks: Sequence[Block]) -> str:
     """Markdown of *blocks*, in order; blank lines between blocks, none inside a list."""
-    return _Writer(list(_without_copies(blocks))).write()
+    return _Writer(blocks).write()
 
 
-def _without_copies(blocks: Sequence[Block]) -> Iterator[Block]:
+def without_copies(blocks: Sequence[Block]) -> Iterator[Block]:
     """
     *blocks* without second renderings of the same: copies, and beginnings cut off with an ellipsis.
 
@@ -74,7 +74,7 @@ def _may_be_copy(block: Block) -> bool:
 class _Writer:
     """One pass over the blocks; each step takes one or more and gives their lines."""
 
-    def __init__(self, blocks: list[Block]) -> None:
+    def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
         self._at = 0
         self._rank = 1  # of the last heading
@@ -132,7 +132,7 @@ class _Writer:
             if block.kind != kind or block.frame.parent is not frame:
                 break
             self._at += 1
-        return self._blocks[start : self._at]
+        return list(self._blocks[start : self._at])
 
     # -- kinds
 
@@ -145,14 +145,25 @@ class _Writer:
         return indent + "  " + text.replace("\n", "\n" + indent + "  ")
 
     def _definition(self, block: Block) -> tuple[str, Frame | None]:
-        term = self._take(1).rstrip(": ")
-        following = self._blocks[self._at] if self._at < len(self._blocks) else None
-        if following is None or following.kind != "dd":
+        """The terms from here on, with all that defines them."""
+        around = _frame_of(block, "dl")
+        term = " / ".join(b.text.rstrip(": ") for b in self._run_of("dt", around))
+        definitions = [b.text for b in self._run_of("dd", around)]
+        if not definitions:
             return _plain(term), None
-        definition = self._take(1)
-        if following.words <= _DEFINITION and "\n" not in definition:
-            return f"- {term}: {definition}", block.frame.parent
-        return f"{_plain(term)}\n: " + definition.replace("\n", "\n  "), None
+        size = sum(len(text.split()) for text in definitions)
+        if size <= _DEFINITION and not any("\n" in text for text in definitions):
+            return f"- {term}: {'; '.join(definitions)}", around or block.frame.parent
+        return "\n".join([_plain(term), *(": " + text.replace("\n", "\n  ") for text in definitions)]), None
+
+    def _run_of(self, kind: str, around: Frame | None) -> list[Block]:
+        """Take the blocks of one kind that stand in one definition list."""
+        start = self._at
+        while self._at < len(self._blocks) and self._blocks[self._at].kind == kind:
+            if self._at > start and _frame_of(self._blocks[self._at], "dl") is not around:
+                break
+            self._at += 1
+        return list(self._blocks[start : self._at])
 
     def _options(self, block: Block) -> str:
         return " / ".join(b.text for b in self._run("option", block.frame.parent))
@@ -210,8 +221,13 @@ def _is_row(cells: list[Block]) -> bool:
 
 
 def _item_of(block: Block) -> Frame | None:
+    return _frame_of(block, "li")
+
+
+def _frame_of(block: Block, tag: str) -> Frame | None:
+    """The innermost element of that name around a block."""
     frame: Frame | None = block.frame
-    while frame is not None and frame.tag != "li":
+    while frame is not None and frame.tag != tag:
         frame = frame.parent
     return frame
 

@@ -11,15 +11,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from indexer.extract.blocks import Block
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 _LONGEST = 150  # words; an order is short
-_MOST = 0.3  # of a page's kept words: what orders so much of it is a text about orders
+_MANY, _MOST = 3, 0.3  # orders, and their share of a page's kept words: so much is a text about orders
 _QUOTES = "\"'“”„«»‘’`"
 _HINTS = re.compile(
     r"ignore|disregard|forget|override|language model|\bllm|\bai\b|assistant|chat ?-?bot|\[inst|im_start|игнорир|забудь|нейросет"
@@ -66,23 +65,20 @@ _ADDRESSED = re.compile(
 )
 
 
-def keep_out(blocks: list[Block], keep: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], list[str]]:
-    """*keep* without the blocks that give orders to a model, and their texts."""
-    found = [
+def found(blocks: list[Block], keep: NDArray[np.bool_]) -> list[int]:
+    """Numbers of the kept blocks that give orders to a model; none on a page that is about such orders."""
+    numbers = [
         k
         for k, block in enumerate(blocks)
         if keep[k] and block.kind != "pre" and block.words <= _LONGEST and gives_orders(block.text)
     ]
-    if not found:
-        return keep, []
-    if any(_ABOUT.search(block.text) for block, kept in zip(blocks, keep, strict=True) if kept):
-        return keep, []
+    if not numbers or any(
+        _ABOUT.search(block.text) for block, kept in zip(blocks, keep, strict=True) if kept
+    ):
+        return []
     words = sum(block.words for block, kept in zip(blocks, keep, strict=True) if kept)
-    if sum(blocks[k].words for k in found) > _MOST * words:
-        return keep, []
-    rest = keep.copy()
-    rest[found] = False
-    return rest, [blocks[k].text for k in found]
+    many = len(numbers) >= _MANY and sum(blocks[k].words for k in numbers) > _MOST * words
+    return [] if many else numbers
 
 
 def gives_orders(text: str) -> bool:

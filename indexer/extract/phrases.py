@@ -66,6 +66,34 @@ _KINDS: dict[str, str] = {
     "learn": "frequently asked, faq, faqs, how to, what is, questions, часто задаваемые, вопрос*, сұрақ*",
 }  # fmt: skip
 NAMES = tuple(_KINDS)
+# What buttons do, said in full: a button that says more, or something else, is content.
+_COMMANDS = (
+    "submit, send, send message, send request, send a message, ok, okay, yes, no, cancel, close, dismiss, apply, reset, clear, clear all, save,"
+    "delete, remove, edit, add, next, back, previous, prev, continue, go, go back, done, skip, search, find, subscribe,"
+    "subscribe now, sign up, sign up now, sign in, log in, login, log out, register, register now, join, join now, join us, buy, buy now,"
+    "shop now, add to cart, add to bag, add to basket, add to wishlist, add to compare, order, order now, order online, checkout, pay, pay now, book,"
+    "book now, book online, reserve, get started, get a quote, request a quote, request a call, call me back, contact us, learn more, read more,"
+    "show more, see more, view more, load more, more, show all, view all, see all, show less, read less, expand, collapse, expand all, collapse all, open,"
+    "menu, open menu, close menu, toggle navigation, toggle menu, play, pause, stop, mute, unmute, share, print, copy, copy link, copied, download, upload,"
+    "choose file, browse, select, choose, accept, accept all, accept cookies, decline, reject, reject all, agree, i agree, got it, allow, allow all,"
+    "refresh, retry, try again, filter, filters, sort, like, reply, follow, report, comment, post comment, vote, zoom, fullscreen, full screen,"
+    "back to top, scroll to top, previous slide, next slide, slide left, slide right, quick view, compare, notify me, translate,"
+    "отправить, отправить заявку, отправить сообщение, отправить запрос, оставить заявку, ок, да, нет, отмена, отменить, закрыть, применить,"
+    "сбросить, очистить, сохранить, удалить, изменить, редактировать, добавить, далее, вперед, вперёд, назад, продолжить, готово, пропустить,"
+    "найти, искать, поиск, подписаться, войти, вход, выйти, регистрация, зарегистрироваться, вступить, купить, купить сейчас, купить в 1 клик,"
+    "купить в один клик, в корзину, добавить в корзину, в избранное, сравнить, заказать, заказать звонок, заказать сейчас, оформить, оформить заказ,"
+    "оплатить, записаться, записаться онлайн, записаться на прием, записаться на приём, забронировать, получить консультацию, перезвоните мне,"
+    "связаться, связаться с нами, подробнее, узнать больше, читать далее, читать полностью, показать ещё, показать еще, загрузить ещё, загрузить еще,"
+    "ещё, еще, показать все, смотреть все, скрыть, свернуть, развернуть, открыть, меню, поделиться, печать, распечатать, скопировать, копировать, скачать,"
+    "загрузить, выбрать, выбрать файл, принять, принять все, отклонить, согласен, согласна, понятно, хорошо, разрешить, обновить, повторить,"
+    "фильтр, фильтры, сортировка, нравится, ответить, пожаловаться, комментировать, наверх, быстрый просмотр,"
+    "жіберу, өтінім қалдыру, сатып алу, себетке, себетке салу, тапсырыс беру, жазылу, толығырақ, тағы, тағы көрсету, жабу, кіру, шығу,"
+    "тіркелу, іздеу, сақтау, болдырмау, бөлісу, жүктеу, таңдау, келесі, артқа, мәзір"
+)
+_PLACEHOLDER = re.compile(
+    r"[-–—.…\s]*(?:(?:please )?(?:select|choose|pick)\b|выбер\w+|выбрать|выбор\b|не выбран\w*|таңда\w*|$)",
+    re.IGNORECASE,
+)
 _TOKEN = re.compile(r"[^\W_]+|©")
 
 
@@ -106,6 +134,20 @@ _LEXICON = _Lexicon()
 def tokens_of(text: str) -> list[str]:
     """The words of *text* in lower case."""
     return _TOKEN.findall(text.lower())
+
+
+_COMMAND_WORDS = frozenset(tuple(_TOKEN.findall(command)) for command in _COMMANDS.split(","))
+_LONGEST_COMMAND = max(map(len, _COMMAND_WORDS))
+
+
+def is_command(text: str) -> bool:
+    """Whether a button's whole text says what it does on the page ("Send"), not what is offered."""
+    return len(text) < 20 * _LONGEST_COMMAND and tuple(tokens_of(text)) in _COMMAND_WORDS
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether an option asks to choose one: "Select…"."""
+    return _PLACEHOLDER.match(text) is not None
 
 
 def kinds_of(tokens: list[str]) -> int:

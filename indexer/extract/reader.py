@@ -14,7 +14,7 @@ from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
-from indexer.extract import classify, hidden, markdown, metadata, orders, second, site, structured
+from indexer.extract import classify, finish, hidden, markdown, metadata, second, site, structured
 from indexer.extract.account import Decided
 from indexer.extract.blocks import Block
 from indexer.extract.page import PageFacts
@@ -51,10 +51,10 @@ def read(
             second.confirm(walk.blocks, verdict.probabilities, keep, verdict.bar, html),
             "blocks+trafilatura",
         )
-    keep, ordered = orders.keep_out(walk.blocks, keep)
-    kept = [b for b, k in zip(walk.blocks, keep, strict=True) if k]
-    left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k and b.text not in ordered]
-    text = markdown.render(kept)
+    done = finish.finish(walk.blocks, keep, walk.labels)
+    ordered = [walk.blocks[k].text for k, rule in done.left.items() if rule == finish.ORDER]
+    left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k]
+    text = markdown.render(done.blocks)
     language = parsed.language or metadata.guess_language(text)
     told = structured.Facts(parsed.found, text, language)
     if told.page:
@@ -67,7 +67,7 @@ def read(
                 blocks=walk.blocks,
                 verdict=verdict,
                 keep=keep,
-                ordered=ordered,
+                left=done.left,
                 hidden=unseen,
                 data=told.page,
                 site=[*lines, *told.site],
@@ -86,7 +86,10 @@ def read(
         alternates=parsed.alternates,
         site="\n".join(dict.fromkeys([*lines, *told.site])),
         hidden=unseen,
-        notes=(*_notes(kept), *([f"only its first {MAX_BLOCKS:,} lines were read"] if walk.cut else ())),
+        notes=(
+            *_notes(done.blocks),
+            *([f"only its first {MAX_BLOCKS:,} lines were read"] if walk.cut else ()),
+        ),
     )
 
 

@@ -48,7 +48,7 @@ def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[
         if block.words > _MAX_WORDS or len(out) >= _MAX_LINES:
             continue
         text = squeeze(block.text)
-        if text.lower() not in flat and (_contact(text) or block.frame.inside & Inside.ADDRESS):
+        if text.lower() not in flat and (says_contact(text) or block.frame.inside & Inside.ADDRESS):
             out[text] = None
     so_far = " ".join(out).lower()
     digits += re.sub(r"\D", "", so_far)
@@ -66,7 +66,8 @@ def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[
     return list(out)[:_MAX_LINES]
 
 
-def _contact(text: str) -> bool:
+def says_contact(text: str) -> bool:
+    """Whether a line holds a phone, an e-mail address, a street or opening hours."""
     if _HINT.search(text) is None:
         return False
     if _EMAIL.search(text) or _HOURS.search(text) or _STREET.search(text):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from selectolax.lexbor import LexborNode
 
+from indexer.extract import inline
 from indexer.extract.markup import INLINE, SKIPPED
 from indexer.extract.text import squeeze, visible
 
 _MAX_COLUMNS = 60
 _MAX_SPAN = 1000  # rowspan="65534" is a way to say "to the end"
 _LAYOUT_CELL = 600  # characters; a longer cell is a column of a page, not a datum
+_BETWEEN = " / "  # items and rows inside a cell
+_NEAR = 20  # pieces of text looked back at to see whether something stands before
+Shows = Callable[[LexborNode, str], bool]  # (element, tag)
 _BLOCKS_IN_CELL = frozenset(
     ["h1", "h2", "h3", "h4", "h5", "h6", "form", "article", "section", "nav", "table", "blockquote", "pre"]
 )
@@ -64,8 +70,21 @@ def holds_data(table: LexborNode, rows: list[list[LexborNode]]) -> bool:
     cells = sum(widths)
     if any(cell.tag == "th" for row in rows for cell in row):
         return blocks * 4 <= cells
+    if any(_holds_table(cell) for row in rows for cell in row):
+        return False
     usual = max(set(widths), key=widths.count)
     return usual >= 2 and widths.count(usual) * 2 >= len(rows) and blocks * 8 <= cells
+
+
+def _holds_table(cell: LexborNode) -> bool:
+    """Whether a table stands in a cell that has rows and columns of its own."""
+    inner = cell.css_first("table")
+    return inner is not None and _has_columns(read_rows(inner))
+
+
+def _has_columns(rows: list[list[LexborNode]]) -> bool:
+    """Whether at least two rows have at least two cells."""
+    return sum(len(row) > 1 for row in rows) > 1
 
 
 def _widths(rows: list[list[LexborNode]]) -> list[int]:
@@ -85,12 +104,12 @@ def _widths(rows: list[list[LexborNode]]) -> list[int]:
     return widths
 
 
-def caption(table: LexborNode) -> str:
+def caption(table: LexborNode, shows: Shows) -> str:
     """The text of the table's own caption."""
     node = table.child
     while node is not None:
         if node.tag == "caption":
-            return cell_text(node)[0]
+            return cell_text(node, shows)[0]
         node = node.next
     return ""
 
@@ -111,36 +130,72 @@ def _measure(cell: LexborNode) -> tuple[int, bool]:
     return size, block
 
 
-def cell_text(cell: LexborNode) -> tuple[str, int]:
-    """One line of the cell's text, and how many of its characters are links."""
-    parts: list[str] = []
-    linked = links = 0
-    opened: list[LexborNode] = []
+class _Cell:
+    """Reads one cell as one line."""
+
+    def __init__(self, shows: Shows) -> None:
+        self.parts: list[str] = []
+        self.linked = 0  # characters in links
+        self._links = 0
+        self._shows = shows
+
+    def text(self, text: str) -> None:
+        self.parts.append(text)
+        self.linked += len(text.strip()) if self._links else 0
+
+    def enter(self, node: LexborNode, tag: str) -> bool:
+        """Whether to read inside an element."""
+        attributes = node.attributes
+        if tag in SKIPPED or (attributes and not self._shows(node, tag)):
+            return False
+        if tag == "br" or tag not in INLINE:
+            rows = tag in ("li", "tr") and "".join(self.parts[-_NEAR:]).strip()
+            self.parts.append(_BETWEEN if rows else " ")
+        elif self.parts:
+            if inline.is_apart(node, tag, attributes.get("class") or ""):
+                self.parts.append(" ")
+            elif inline.is_power(node, self.parts[-1]):
+                self.parts.append("^")
+        if tag in inline.STRUCK:
+            self.parts.append(inline.OPEN_STRUCK)
+        self._links += tag == "a"
+        return True
+
+    def leave(self, tag: str) -> None:
+        self._links -= tag == "a"
+        if tag in inline.STRUCK:
+            self.parts.append(inline.CLOSE_STRUCK)
+        elif tag not in INLINE:
+            self.parts.append(" ")
+
+
+def cell_text(cell: LexborNode, shows: Shows) -> tuple[str, int]:
+    """
+    One line of the cell's text, and how many of its characters are links.
+
+    *shows*: whether an element with attributes is to be read. Items of a list and rows of a
+    table inside are set apart by a stroke.
+    """
+    reading = _Cell(shows)
+    opened: list[tuple[LexborNode, str]] = []
     node = cell.child
     while node is not None:
-        tag = node.tag
+        tag = node.tag or "-"
         if tag == "-text":
-            text = node.text_content or ""
-            parts.append(text)
-            linked += len(text.strip()) if links else 0
-        elif tag is not None and tag[0] != "-" and tag not in SKIPPED and "hidden" not in node.attributes:
-            if tag == "br" or tag not in INLINE:
-                parts.append(" / " if tag == "li" and parts and "".join(parts).strip() else " ")
-            links += tag == "a"
+            reading.text(node.text_content or "")
+        elif tag[0] != "-" and reading.enter(node, tag):
             if node.child is not None:
-                opened.append(node)
+                opened.append((node, tag))
                 node = node.child
                 continue
-            links -= tag == "a"
+            reading.leave(tag)
         while node is not None and node.next is None:
-            node = opened.pop() if opened else None
+            node, tag = opened.pop() if opened else (None, "")
             if node is not None:
-                links -= node.tag == "a"
-                if node.tag not in INLINE:
-                    parts.append(" ")
+                reading.leave(tag)
         if node is not None:
             node = node.next
-    return squeeze(visible("".join(parts))), linked
+    return squeeze(visible("".join(reading.parts))), reading.linked
 
 
 def _span(cell: LexborNode, name: str) -> int:
@@ -149,48 +204,65 @@ def _span(cell: LexborNode, name: str) -> int:
 
 
 class Line:
-    """A table row: texts by column, whether it heads the table, its class names, characters in links."""
+    """
+    A table row: texts by column, whether it heads the table, its class names, characters in links.
 
-    __slots__ = ("cells", "header", "linked", "names")
+    `spread`: the columns that a heading over several ones is repeated in.
+    """
 
-    def __init__(self, cells: list[str], *, header: bool, names: str, linked: int) -> None:
-        self.cells = cells
+    __slots__ = ("cells", "header", "linked", "names", "spread")
+
+    def __init__(self, *, header: bool, names: str) -> None:
+        self.cells: list[str] = []
         self.header = header
         self.names = names
-        self.linked = linked
+        self.linked = 0
+        self.spread: set[int] = set()
+
+    def text(self) -> str:
+        """What the row says, each text once."""
+        return " ".join(cell for k, cell in enumerate(self.cells) if cell and k not in self.spread)
 
 
-def to_lines(rows: list[list[LexborNode]]) -> list[Line]:
+def to_lines(rows: list[list[LexborNode]], shows: Shows) -> list[Line]:
     """
     The rows of a data table, all of one length.
 
-    A cell over several rows is repeated in each, since every row is read alone; a cell
-    over several columns is written once, with empty cells after it.
+    A cell over several rows is repeated in each, since every row is read alone; a heading
+    over several columns heads each of them, and another cell over several is written once,
+    with empty cells after it.
     """
     lines: list[Line] = []
     carried: dict[int, tuple[str, int]] = {}  # column → (text, rows left)
     heading = True
     for row in rows:
-        cells: list[str] = []
-        linked = 0
-        for cell in row:
-            _carry(cells, carried)
-            text, inside = cell_text(cell)
-            linked += inside
-            down = _span(cell, "rowspan")
-            for k in range(min(_span(cell, "colspan"), _MAX_COLUMNS)):
-                shown = "" if k else text
-                if down > 1:
-                    carried[len(cells)] = (shown, down - 1)
-                cells.append(shown)
-        _carry(cells, carried)
         parent = row[0].parent
         names = (parent.attributes.get("class") or "") if parent is not None else ""
-        # one cell over all columns, below the first row
-        titles_group = bool(lines) and len(row) == 1 and len(cells) > 1
-        heading = heading and not titles_group and all(cell.tag == "th" for cell in row)
-        lines.append(Line(cells, header=heading, names=names, linked=linked))
+        across = len(row) == 1 and _span(row[0], "colspan") > 1  # names the table, or a group of its rows
+        heading = heading and not (lines and across) and all(cell.tag == "th" for cell in row)
+        line = Line(header=heading, names=names)
+        _fill(line, row, carried, shows, spread=(heading or not lines) and not across)
+        lines.append(line)
     return _without_empty(lines)
+
+
+def _fill(
+    line: Line, row: list[LexborNode], carried: dict[int, tuple[str, int]], shows: Shows, *, spread: bool
+) -> None:
+    cells = line.cells
+    for cell in row:
+        _carry(cells, carried)
+        text, linked = cell_text(cell, shows)
+        line.linked += linked
+        down = _span(cell, "rowspan")
+        for k in range(min(_span(cell, "colspan"), _MAX_COLUMNS)):
+            shown = text if spread or not k else ""
+            if k and shown:
+                line.spread.add(len(cells))
+            if down > 1:
+                carried[len(cells)] = (shown, down - 1)
+            cells.append(shown)
+    _carry(cells, carried)
 
 
 def _carry(line: list[str], carried: dict[int, tuple[str, int]]) -> None:
@@ -206,12 +278,13 @@ def _carry(line: list[str], carried: dict[int, tuple[str, int]]) -> None:
 
 
 def _without_empty(lines: list[Line]) -> list[Line]:
-    """Drop rows and columns without any text."""
+    """Drop rows and columns without any text of their own."""
     width = max((len(line.cells) for line in lines), default=0)
     for line in lines:
         line.cells.extend([""] * (width - len(line.cells)))
-    used = [k for k in range(width) if any(line.cells[k] for line in lines)]
+    used = [k for k in range(width) if any(line.cells[k] and k not in line.spread for line in lines)]
     kept = [line for line in lines if any(line.cells)]
     for line in kept:
         line.cells = [line.cells[k] for k in used]
+        line.spread = {at for at, k in enumerate(used) if k in line.spread}
     return kept

@@ -6,7 +6,7 @@ import re
 
 from selectolax.lexbor import LexborNode
 
-from indexer.extract import hidden, tables
+from indexer.extract import hidden, inline, phrases, site, styles, tables, tabs
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.markup import BY_ROLE, BY_TAG, HEADINGS, INLINE, LEAVES, LISTS, SKIPPED, VERBATIM, Inside
 from indexer.extract.text import count_words, squeeze, visible
@@ -28,21 +28,25 @@ _SORTING = re.compile(
 )
 # a text of Chinese or Thai has no spaces either, and is none
 _ADDRESS = re.compile(r"(?:https?:)?//\S+|[!-~]{120,}|data:\S+")
-_STRUCK = frozenset(("del", "s", "strike"))
-_POWER = re.compile(r"\s*[+\-−–]?\d{1,3}\s*")
 _KIND_BY_TAG = {"dt": "dt", "dd": "dd", "summary": "summary", "caption": "caption", "figcaption": "caption",
                 "button": "button", "option": "option"}  # fmt: skip
 _CLOSED_BY = frozenset(("td", "th", "table", "ul", "ol", "section", "article"))
 
 
 class Walk:
-    """`blocks` and `frames` are the result; `unseen`: what CSS hides for good; `contacts`: tel: and mailto: targets."""
+    """
+    `blocks` and `frames` are the result; `unseen`: what CSS hides for good; `contacts`: tel: and mailto: targets.
+
+    `labels`: panels and what their tabs say.
+    """
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.frames: list[Frame] = []
         self.unseen: list[str] = []
         self.contacts: list[str] = []
+        self.labels: list[tuple[Frame, str]] = []
+        self._tabs = tabs.Tabs()
         self._openers: frozenset[str] | None = None
         self._frame = Frame("body", None, "", 0, 0)
         self.frames.append(self._frame)
@@ -61,6 +65,7 @@ class Walk:
     def run(self, body: LexborNode) -> None:
         """Read everything in *body*."""
         self._body = body
+        self._sheet = styles.Sheet(body.parent or body)
         opened: list[tuple[LexborNode, str, Frame]] = []
         node: LexborNode | None = body.child
         while node is not None and len(self.blocks) < MAX_BLOCKS:
@@ -88,7 +93,7 @@ class Walk:
         while opened:
             self._leave(*opened.pop()[1:])
         self.frames[0].last = len(self.blocks)
-        del self._body  # and with it the tree
+        del self._body, self._sheet  # and with them the tree
 
     # -- texts
 
@@ -160,19 +165,19 @@ class Walk:
         names = _names(attributes) if attributes else ""
         if names and self._is_unread(names, tag):
             return False
-        concealed = hidden.how(attributes) if attributes else hidden.SEEN
+        if attributes:
+            self._tabs.note(node, attributes, self._frame)
+        concealed = hidden.how(attributes, self._sheet, tag) if attributes else styles.SEEN
         if concealed and not self._opens(node, attributes, names, concealed):
             return False
         if tag in INLINE:
             return self._enter_inline(node, tag, attributes, names)
-        if tag == "noscript" and count_words(node.text(separator=" ")) < _NOSCRIPT_WORDS:
-            return False
-        if tag == "select" and _is_setting(node, attributes):
+        if _is_idle(node, tag, attributes):
             return False
         inside = self._frame.inside
         if tag != "form" or node.css_first("main,article,h1") is None:  # a page-wide form says nothing
             inside |= BY_TAG.get(tag, 0)
-        if concealed == hidden.CLOSED:
+        if concealed == styles.CLOSED:
             inside |= _HIDDEN
         if self._in_link:
             inside |= _LINK
@@ -190,13 +195,15 @@ class Walk:
             self._parts.append(" ")
         self._frame = frame = Frame(tag, self._frame, names, inside, len(self.blocks))
         self.frames.append(frame)
+        if attributes and (label := self._tabs.label_of(attributes)):
+            self.labels.append((frame, label))
         return self._enter_special(node, tag, frame)
 
     def _enter_special(self, node: LexborNode, tag: str, frame: Frame) -> bool:
         if tag == "table" and not self._in_pre and self._leaf is None:
             rows = tables.read_rows(node)
             if tables.holds_data(node, rows):
-                self._table(rows, frame, tables.caption(node))
+                self._table(rows, frame, tables.caption(node, self._shows))
                 self._leave(tag, frame)
                 return False
         elif tag in LISTS:
@@ -214,13 +221,13 @@ class Walk:
     def _enter_inline(self, node: LexborNode, tag: str, attributes: Attributes, names: str) -> bool:
         if names and len(self._inner) < _MAX_NAMES:
             self._inner += " " + names
-        if self._parts and not self._in_pre and (names or tag == "a") and _is_apart(node, tag, names):
-            self._parts.append(" ")
-        if not self._in_pre:
-            if tag in _STRUCK:  # an old price must not read as the price, nor run into the new one
-                self._parts.append(" ~~")
-            elif tag == "sup" and self._parts and self._parts[-1][-1:].isdigit() and _is_power(node):
+        if self._parts and not self._in_pre:
+            if inline.is_apart(node, tag, names):
+                self._parts.append(" ")
+            elif inline.is_power(node, self._parts[-1]):
                 self._parts.append("^")
+        if tag in inline.STRUCK and not self._in_pre:
+            self._parts.append(inline.OPEN_STRUCK)
         if tag == "a":
             self._in_link += 1
             self._links += 1
@@ -236,12 +243,21 @@ class Walk:
             known = self._named[names] = (_GUTTER.search(names) is not None, hidden.for_screen_readers(names))
         return known[0] or (known[1] and tag in INLINE)
 
+    def _shows(self, node: LexborNode, tag: str) -> bool:
+        """Whether to read an element inside a cell."""
+        attributes = node.attributes
+        names = _names(attributes)
+        if names and self._is_unread(names, tag):
+            return False
+        concealed = hidden.how(attributes, self._sheet, tag)
+        return not concealed or self._opens(node, attributes, names, concealed)
+
     def _opens(self, node: LexborNode, attributes: Attributes, names: str, concealed: str) -> bool:
         """Whether a hidden element is content that waits for a click; if not, its text is noted."""
-        if concealed == hidden.FADED:
-            if not hidden.addresses_model(node.text(separator=" ")):
+        if concealed == styles.FADED:
+            if hidden.appears(node, attributes):
                 return True
-        elif concealed == hidden.CLOSED:
+        elif concealed == styles.CLOSED:
             if self._frame.inside & _HIDDEN:
                 return True
             if self._openers is None:
@@ -257,8 +273,8 @@ class Walk:
         if tag in INLINE:
             if tag == "a":
                 self._in_link -= 1
-            elif tag in _STRUCK and not self._in_pre:
-                self._parts.append("~~ ")
+            elif tag in inline.STRUCK and not self._in_pre:
+                self._parts.append(inline.CLOSE_STRUCK)
             return
         if self._leaf is None or self._leaf is frame:
             self._flush()
@@ -280,10 +296,10 @@ class Walk:
         """One block a row; reader and judge take the rows of a frame together."""
         if caption:
             self.blocks.append(Block("caption", caption, frame))
-        for line in tables.to_lines(rows):
+        for line in tables.to_lines(rows, self._shows):
             row = Frame("tr", frame, line.names, frame.inside, len(self.blocks))
             self.frames.append(row)
-            block = Block("row", " ".join(filter(None, line.cells)), row)
+            block = Block("row", line.text(), row)
             block.cells = line.cells
             block.level = int(line.header)
             block.number = len(line.cells)
@@ -313,36 +329,17 @@ def _is_card(button: LexborNode) -> bool:
     return button.css_first("h1,h2,h3,h4,h5,h6,p,ul") is not None and button.css_first("p,ul") is not None
 
 
+def _is_idle(node: LexborNode, tag: str, attributes: Attributes) -> bool:
+    """Whether an element that may hold content does not: a request to switch scripts on, a choice that says nothing."""
+    if tag == "noscript":
+        text = node.text(separator=" ")
+        return count_words(text) < _NOSCRIPT_WORDS and not site.says_contact(squeeze(text))
+    if tag == "option":
+        return "disabled" in attributes or phrases.is_placeholder(squeeze(node.text() or ""))
+    return tag == "select" and _is_setting(node, attributes)
+
+
 def _is_setting(select: LexborNode, attributes: Attributes) -> bool:
     """Whether a choice concerns the site (language, order of results), not what is offered."""
     label = " ".join(filter(None, (attributes.get(k) for k in ("id", "name", "class", "aria-label"))))
     return _SORTING.search(label) is not None or len(select.css("option")) > _MAX_OPTIONS
-
-
-def _is_power(node: LexborNode) -> bool:
-    """Whether a superscript is an exponent: 10 to the sixth, not one hundred and six."""
-    return _POWER.fullmatch(node.text() or "") is not None
-
-
-def _is_apart(node: LexborNode, tag: str, names: str) -> bool:
-    """
-    Whether style sheets set an element of the line apart from the one that touches it.
-
-    Two links, or two elements with classes and no bare text beside them, are cells: name
-    and price, author and date. Formatting inside a word has no class, or text beside it.
-    """
-    before = node.prev
-    if before is None or before.tag not in INLINE:
-        return False
-    if tag == "a" and before.tag == "a":
-        return True
-    if not names or not before.attributes.get("class"):
-        return False
-    parent = node.parent
-    if parent is None or parent.tag in ("code", "pre", "kbd", "samp", "tt"):
-        return False
-    for beside in (before.prev, node.next):
-        if beside is not None and beside.tag == "-text" and not (beside.text_content or "").isspace():
-            return False
-    first = before.child
-    return not (first is not None and first.tag == "-text" and len((first.text_content or "").strip()) < 2)

@@ -24,7 +24,15 @@ OPENABLE = [
     "<a href='#t2'>Tab</a><p>other</p><section id=t2 style='display: none !important'>SECRET ANSWER</section>",
     "<p>other</p><div class='accordion-body' style='display:none'>SECRET ANSWER</div>",
     "<details><summary>Question?</summary>SECRET ANSWER</details>",
-    "<p>other</p><div style='opacity:0'>SECRET ANSWER</div>",
+    "<p>other</p><div class=fade style='opacity:0'>SECRET ANSWER</div>",
+    "<p>other</p><div data-w-id=5 style='opacity:0'>SECRET ANSWER</div>",
+    "<p>other</p><div style='opacity:0;transform:translateY(20px)'>SECRET ANSWER</div>",
+    "<style>.pane{display:none}.pane.active{display:block}</style><p>other</p><div class=pane>SECRET ANSWER</div>",
+    "<style>.x{display:none}</style><script>show('.x')</script><p>other</p><div class=x>SECRET ANSWER</div>",
+    "<style>@media print{.x{display:none}}</style><p>other</p><div class=x>SECRET ANSWER</div>",
+    "<style>.menu .x{display:none}</style><p>other</p><div class=x>SECRET ANSWER</div>",
+    "<style>.x{left:-9999px}.on .x{left:0}</style><p>other</p><div class=x>SECRET ANSWER</div>",
+    "<style>.tab-pane{display:none}</style><p>other</p><div class=tab-pane>SECRET ANSWER</div>",
     "<p>other</p><div aria-hidden=true>SECRET ANSWER</div>",
     "<h3>Question?</h3><div style='height:0'>SECRET ANSWER</div>",
     f"<p>other</p><div hidden>SECRET ANSWER {'and many words more ' * 10}</div>",
@@ -50,6 +58,17 @@ GONE = [
     "<p>other</p><div style='clip:rect(0 0 0 0)'>SECRET</div>",
     "<p>other</p><div style='display:none'>SECRET</div>",
     "<p>other</p><div hidden>SECRET</div>",
+    "<p>other</p><div style='opacity:0'>SECRET</div>",
+    "<p>other</p><div style='clip-path:inset(50%)'>SECRET</div>",
+    "<p>other</p><div style='transform:scale(0)'>SECRET</div>",
+    "<p>other</p><div style='width:1px;height:1px;overflow:hidden'>SECRET</div>",
+    "<style>.x{display:none}</style><p>other</p><div class=x>SECRET</div>",
+    "<style>#x{display:none}</style><p>other</p><div id=x>SECRET</div>",
+    "<style>/* off */ a, div.x {position:absolute; left:-9999px}</style><p>other</p><div class='y x'>SECRET</div>",
+    "<style>@media screen{.x{text-indent:-9999px}}</style><p>other</p><div class=x>SECRET</div>",
+    "<style>.x{clip:rect(0,0,0,0)}</style><p>other</p><div class=x>SECRET</div>",
+    "<style>.x{font-size:0}</style><p>other <span class=x>SECRET</span></p>",
+    "<style>.x{color:#fff;background:#fff}</style><p>other</p><div class=x>SECRET</div>",
 ]
 
 
@@ -69,6 +88,16 @@ def test_hidden_orders_to_a_model_are_never_content(style):
 
     assert [b.text for b in made.blocks] == ["Question?"]
     assert made.unseen == [ORDER]
+
+
+def test_what_is_hidden_in_a_cell_is_no_part_of_a_table():
+    made = walk(
+        "<style>.x{display:none}</style><table><tr><th>A<th>B<tr><td>1<span class=x>SECRET</span><td>2"
+        "<span style='font-size:0'>SECRET TOO</span></table>"
+    )
+
+    assert [b.cells for b in made.blocks] == [["A", "B"], ["1", "2"]]
+    assert made.unseen == ["SECRET", "SECRET TOO"]
 
 
 def test_scripts_in_hidden_elements_are_not_listed():

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.extract import markdown
+from indexer.extract.finish import finish
 from indexer.extract.walk import Walk
 
 
 def read(html: str) -> str:
     walk = Walk()
     walk.run(LexborHTMLParser(html).body)
-    return markdown.render(walk.blocks)
+    return markdown.render(finish(walk.blocks, np.ones(len(walk.blocks), dtype=np.bool_), walk.labels).blocks)
 
 
 CONSTRUCTS = [
@@ -49,6 +51,39 @@ CONSTRUCTS = [
     ("<dl><dt>Phone</dt><dd>+7 701</dd><dt>City</dt><dd>Almaty</dd></dl>", "- Phone: +7 701\n- City: Almaty"),
     ("<dl><dt>Phone:<dd>+7 701</dl>", "- Phone: +7 701"),
     ("<dl><dt>Call</dt><dd>Opens a line.<br>Closes it.</dd></dl>", "Call\n: Opens a line.\n  Closes it."),
+    ("<dl><dt>Hours</dt><dd>Mon-Fri 9-18</dd><dd>Sat 10-15</dd><dt>Phone</dt><dd>+1 555</dd></dl>",
+     "- Hours: Mon-Fri 9-18; Sat 10-15\n- Phone: +1 555"),
+    ("<dl><dt>Colour</dt><dt>Color</dt><dd>Red</dd></dl>", "- Colour / Color: Red"),
+    ("<dl><dt>Call</dt><dd>Opens a line.<br>Closes it.</dd><dd>Or not.</dd></dl>",
+     "Call\n: Opens a line.\n  Closes it.\n: Or not."),
+    ("<dl><div><dt>A</dt><dd>1</dd></div><div><dt>B</dt><dd>2</dd></div></dl>", "- A: 1\n- B: 2"),
+    # what touches without a space: cells are apart, parts of a word are not
+    ("<div><span>Phone</span><span>+1 555 123</span></div>", "Phone +1 555 123"),
+    ("<div><b>Price:</b><span>100 $</span></div>", "Price: 100 $"),
+    ("<div><span>Free delivery</span><span>Opening hours</span></div>", "Free delivery Opening hours"),
+    ("<div><b>П</b><i>ривет</i> <span>You</span><span>Tube</span></div>", "Привет YouTube"),
+    # names of cards, accordions and tabs
+    (("<h2>Plans</h2><div><div><div>Small boat</div><div>Carries two people on any quiet lake</div></div>"
+     "<div><div>Big boat</div><div>Carries nine people on any quiet lake</div></div><div><div>Raft</div>"
+     "<div>Carries all that floats on any river</div></div></div>"),
+     ("## Plans\n\n### Small boat\n\nCarries two people on any quiet lake\n\n### Big boat\n\nCarries nine people on any quiet lake"
+     "\n\n### Raft\n\nCarries all that floats on any river")),
+    ("<div class=acc><div class=accordion-header>Delivery</div><div class=accordion-body>We bring it to you on the next day</div></div>",
+     "## Delivery\n\nWe bring it to you on the next day"),
+    ("<div class=faq-question>Do you paint</div><div class=faq-answer>Yes, in all colours that you can name</div>",
+     "## Do you paint\n\nYes, in all colours that you can name"),
+    ("<div role=heading>Storage</div><p>Warm.</p>", "## Storage\n\nWarm."),
+    ("<div class=card><div class=title>5 May 2024</div></div><p>text</p>", "5 May 2024\n\ntext"),
+    (("<h2>Work</h2><ul class=nav-tabs><li><a href='#a'>Hull</a><li><a href='#b'>Motor</a></ul><div><div id=a><p>Hull text</p></div>"
+     "<div id=b><h3>Own</h3><p>Motor text</p></div></div>"),
+     "## Work\n\n### Hull\n\nHull text\n\n### Motor\n\n#### Own\n\nMotor text"),
+    (("<button role=tab id=t>Hull</button><button role=tab id=u>Motor</button><div role=tabpanel aria-labelledby=t>Hull text</div>"
+     "<div role=tabpanel aria-labelledby=u hidden>Motor text</div>"), "## Hull\n\nHull text\n\n## Motor\n\nMotor text"),
+    # controls
+    ("<p>text</p><button>Submit</button><select><option>Select…<option>Small boat<option>Big boat</select>",
+     "text\n\nSmall boat / Big boat"),
+    ("<button>Opening hours</button><div>From nine to six</div>", "Opening hours\n\nFrom nine to six"),
+    ("<noscript>Call +1 555 777 8899</noscript>", "Call +1 555 777 8899"),
     # folded content
     ("<details><summary>Why?</summary><p>Because.</p></details>", "## Why?\n\nBecause."),
     ("<h2>FAQ</h2><button aria-expanded=false>Why?</button><div hidden><p>Because.</p></div>",
@@ -86,11 +121,15 @@ TABLES = [
     ("<table><tr><td>A<td>B<tr><td>1<td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |"),
     ("<table><tr><th>Hall<td>Small<td>Large<tr><th>Price<td>6 000<td>15 000</table>",
      "| Hall | Small | Large |\n| --- | --- | --- |\n| Price | 6 000 | 15 000 |"),
-    # spans: down is repeated, across is not
+    # spans: down is repeated, across only in a heading
     ("<table><tr><th>Bike<th>Term<th>Price<tr><td rowspan=2>City<td>hour<td>5<tr><td>day<td>20</table>",
      "| Bike | Term | Price |\n| --- | --- | --- |\n| City | hour | 5 |\n| City | day | 20 |"),
     ("<table><tr><th colspan=2>Name<th>Age<tr><td>Ann<td>Lee<td>30</table>",
-     "| Name |  | Age |\n| --- | --- | --- |\n| Ann | Lee | 30 |"),
+     "| Name | Name | Age |\n| --- | --- | --- |\n| Ann | Lee | 30 |"),
+    ("<table><tr><th>Bike<th colspan=2>Price<tr><th><th>hour<th>day<tr><td>City<td>5<td>20</table>",
+     "| Bike | Price hour | Price day |\n| --- | --- | --- |\n| City | 5 | 20 |"),
+    ("<table><tr><th colspan=2>Fees<tr><td>Ann<td>30<tr><td>Lee<td>20</table>",
+     "| Fees |  |\n| --- | --- |\n| Ann | 30 |\n| Lee | 20 |"),
     ("<table><tr><td rowspan=65534>x<td>1<tr><td>2</table>", "| x | 1 |\n| --- | --- |\n| x | 2 |"),
     # two header rows become one
     ("<table><thead><tr><th>Price<th>Price<tr><th>new<th>old</thead><tr><td>1<td>2</table>",
@@ -101,6 +140,12 @@ TABLES = [
     ("<table><tr><th>A<th>B<tr><td>a|b<td>c</table>", "| A | B |\n| --- | --- |\n| a\\|b | c |"),
     ("<table><tr><th>A<th>B<tr><td><ul><li>x<li>y</ul><td>c</table>", "| A | B |\n| --- | --- |\n| x / y | c |"),
     ("<table><tr><th>A<th></th><th>B<tr><td>1<td></td><td>2</table>", "| A | B |\n| --- | --- |\n| 1 | 2 |"),
+    ("<table><tr><th>A<th>B<tr><td><del>5 $</del>4 $<td>10<sup>6</sup> m<sup>2</sup></table>",
+     "| A | B |\n| --- | --- |\n| ~~5 $~~ 4 $ | 10^6 m2 |"),
+    ("<table><tr><th>A<th>B<tr><td><table><tr><td>x<td>1<tr><td>y<td>2</table><td>c</table>",
+     "| A | B |\n| --- | --- |\n| x 1 / y 2 | c |"),
+    ("<table><tr><td>x<td>y<tr><td><table><tr><td>A<td>1<tr><td>B<td>2</table><td>z</table>",
+     "x\n\ny\n\n| A | 1 |\n| --- | --- |\n| B | 2 |\n\nz"),
     ("<table><caption>Fees</caption><tr><th>A<th>B<tr><td>1<td>2</table>", "Fees\n\n| A | B |\n| --- | --- |\n| 1 | 2 |"),
     # layout tables are read in order
     ("<table><tr><td><p>menu</p></td><td><h2>Title</h2><p>text</p></td></tr></table>", "menu\n\n## Title\n\ntext"),

@@ -1,0 +1,75 @@
+"""What stands within a line: old prices struck out, exponents, and elements set apart from each other."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from indexer.extract.markup import INLINE
+
+STRUCK = frozenset(("del", "s", "strike"))
+OPEN_STRUCK, CLOSE_STRUCK = " ~~", "~~ "  # an old price must not read as the price, nor run into the new one
+_POWER = re.compile(r"\s*[+\-−–]?\d{1,3}\s*")
+_VALUE = re.compile(r"\+?\(?\d|[$€£₽₸¥]")  # how a value begins that follows its name
+_CELLS = frozenset(
+    (
+        "a",
+        "abbr",
+        "b",
+        "big",
+        "data",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "label",
+        "mark",
+        "small",
+        "span",
+        "strong",
+        "time",
+        "u",
+    )
+)
+_NAME = re.compile(r"[^\W\d_]{2}[:.]?$")  # how a name ends
+
+
+def is_power(node: LexborNode, before: str) -> bool:
+    """Whether a superscript after the text *before* is an exponent: 10 to the sixth, not one hundred and six."""
+    return node.tag == "sup" and before[-1:].isdigit() and _POWER.fullmatch(node.text() or "") is not None
+
+
+def is_apart(node: LexborNode, tag: str, names: str) -> bool:
+    """
+    Whether style sheets set an element of the line apart from the one that touches it.
+
+    Two links, or two elements with classes and no bare text beside them, are cells: name
+    and price, author and date. So are, without classes, a name and a number, or phrases.
+    Formatting inside a word has no class, or text beside it.
+    """
+    before = node.prev
+    if before is None or before.tag not in INLINE:
+        return False
+    if tag == "a" and before.tag == "a":
+        return True
+    parent = node.parent
+    if parent is None or parent.tag in ("code", "pre", "kbd", "samp", "tt"):
+        return False
+    for beside in (before.prev, node.next):
+        if beside is not None and beside.tag == "-text" and not (beside.text_content or "").isspace():
+            return False
+    if not names or not before.attributes.get("class"):
+        return {tag, before.tag} <= _CELLS and _are_cells(before.text() or "", node.text() or "")
+    first = before.child
+    return not (first is not None and first.tag == "-text" and len((first.text_content or "").strip()) < 2)
+
+
+def _are_cells(left: str, right: str) -> bool:
+    """Whether two texts that touch are a name and its value, or phrases of which one has several words."""
+    left, right = left.rstrip(), right.lstrip()
+    if not left or not right:
+        return False
+    if _VALUE.match(right):
+        return _NAME.search(left) is not None
+    return left[-1].islower() and right[0].isupper() and (" " in left or " " in right)

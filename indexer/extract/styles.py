@@ -1,0 +1,176 @@
+"""
+What style sheets within a page and `style` attributes hide.
+
+Not a browser: only rules that name one class, id or element with them are applied, and only
+where nothing in the page shows again what they hide. In doubt, text is seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+SEEN, FADED, CLOSED, GONE = "", "faded", "closed", "gone"
+
+_ZERO = re.compile(r"[+-]?0*(?:\.0+)?(?:px|em|rem|pt|%|vh|vw)?")
+_FAR = re.compile(r"-\d{4,}(?:\.\d+)?(?:px|em|rem|pt|%)?|-\d{3,}(?:em|rem|vw|vh|%)")
+_CLIPPED = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?")
+_CLIP_PATH = re.compile(r"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%\s*\)|(?:circle|ellipse)\(\s*0")
+_SHRUNK = re.compile(r"scale[xy]?\(\s*0(?:\.0+)?\s*[,)]|translate[xy]?\(\s*-\d{4,}px")
+_TINY = re.compile(r"[01](?:px)?")
+_PLACES = frozenset(("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"))
+_TELLING = _PLACES | {
+    "display", "visibility", "opacity", "height", "max-height", "width", "max-width", "overflow", "font-size", "color", "clip",
+    "clip-path", "transform", "background", "background-color", "content-visibility",
+}  # fmt: skip
+_MAX_STYLE = 1000  # characters; what is longer carries an image
+_MAX_SHEET = 400_000  # characters of all sheets together; what is longer is not a page's own
+_HIDES = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0|font-size\s*:\s*0|height\s*:\s*0|clip|:\s*-\d{3}"
+    r"|transparent|scale|(?:^|[^-])color\s*:",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_BRACE = re.compile(r"[{}]")
+_SIMPLE = re.compile(r"([a-z][a-z0-9]*)?([.#][\w-]+)", re.IGNORECASE)
+_ALWAYS = re.compile(r"@(?:layer|supports|media\s+(?:only\s+)?(?:screen|all))[^(]*", re.IGNORECASE)
+_MOVES = re.compile(r"transition|animation|transform|will-change", re.IGNORECASE)
+
+
+def state_of(style: str) -> str:
+    """What declarations make of an element: SEEN, FADED (transparent), CLOSED (takes no place) or GONE."""
+    state = SEEN
+    said: dict[str, str] = {}
+    for declaration in style[:_MAX_STYLE].lower().split(";"):
+        name, _, value = declaration.partition(":")
+        name = name.strip()
+        if name in _TELLING:
+            said[name] = value.replace("!important", "").strip()
+    for name, value in said.items():
+        if (
+            (name == "display" and value == "none")
+            or (name == "visibility" and value in ("hidden", "collapse"))
+            or (name == "content-visibility" and value == "hidden")
+            or (name in ("height", "max-height") and _ZERO.fullmatch(value))
+        ):
+            state = CLOSED
+        elif name == "opacity" and _ZERO.fullmatch(value):
+            state = state or FADED
+        elif _is_gone(name, value):
+            return GONE
+    ground = said.get("background-color", said.get("background"))
+    if ground is not None and said.get("color") == ground:
+        return GONE
+    sizes = (said.get("width", ""), said.get("height", ""))
+    if all(map(_TINY.fullmatch, sizes)) and said.get("overflow") == "hidden":
+        return CLOSED
+    return state
+
+
+def _is_gone(name: str, value: str) -> bool:
+    if name == "font-size":
+        return _ZERO.fullmatch(value) is not None
+    if name == "color":
+        return value == "transparent"
+    if name == "clip":
+        return _CLIPPED.match(value) is not None
+    if name == "clip-path":
+        return _CLIP_PATH.match(value) is not None
+    if name == "transform":
+        return _SHRUNK.search(value) is not None
+    return name in _PLACES and _FAR.fullmatch(value) is not None
+
+
+def moves(style: str) -> bool:
+    """Whether declarations prepare an element to be moved or faded in."""
+    return _MOVES.search(style) is not None
+
+
+class Sheet:
+    """The rules of a page's `<style>` elements that hide what has one class or id."""
+
+    def __init__(self, root: LexborNode) -> None:
+        self._root = root
+        self._hiding: dict[str, list[tuple[str, str]]] = {}  # ".x" or "#x" → (element or "", state)
+        self._rules: list[tuple[str, str]] = []
+        self._scripts: str | None = None
+        self._shown: dict[str, bool] = {}
+        sheets = [node.text() or "" for node in root.css("style")]
+        if sum(map(len, sheets)) > _MAX_SHEET or not any(_HIDES.search(sheet) for sheet in sheets):
+            return
+        for sheet in sheets:
+            for selectors, declarations, always in _rules(sheet):
+                self._rules.append((selectors, declarations))
+                state = state_of(declarations) if always and _HIDES.search(declarations) else SEEN
+                if state:
+                    self._add(selectors, state)
+
+    def _add(self, selectors: str, state: str) -> None:
+        for selector in selectors.split(","):
+            simple = _SIMPLE.fullmatch(selector.strip())
+            if simple is not None:
+                self._hiding.setdefault(simple[2], []).append(((simple[1] or "").lower(), state))
+
+    def state_of(self, tag: str, attributes: dict[str, str | None]) -> str:
+        """What the rules make of an element: SEEN unless one hides it and nothing in the page shows it again."""
+        if not self._hiding:
+            return SEEN
+        names = ["." + name for name in (attributes.get("class") or "").split()]
+        identity = attributes.get("id")
+        if identity:
+            names.append("#" + identity)
+        hiding = [name for name in names if name in self._hiding]
+        if not hiding or any(self._is_shown(name) for name in names):
+            return SEEN
+        states = [state for name in hiding for element, state in self._hiding[name] if element in ("", tag)]
+        return next((state for state in (GONE, CLOSED, FADED) if state in states), SEEN)
+
+    def _is_shown(self, name: str) -> bool:
+        """Whether another rule undoes what one for *name* hides, or a script in the page speaks of it."""
+        known = self._shown.get(name)
+        if known is None:
+            word = re.compile(re.escape(name) + r"(?![\w-])")
+            known = (
+                any(
+                    word.search(selectors) and _undoes(declarations)
+                    for selectors, declarations in self._rules
+                )
+                or re.search(rf"(?<![\w-]){re.escape(name[1:])}(?![\w-])", self._script()) is not None
+            )
+            self._shown[name] = known
+        return known
+
+    def _script(self) -> str:
+        if self._scripts is None:
+            parts = [node.text() or "" for node in self._root.css("script")]
+            parts += [node.attributes.get("onclick") or "" for node in self._root.css("[onclick]")]
+            self._scripts = "\n".join(parts)[:_MAX_SHEET]
+        return self._scripts
+
+
+def _undoes(declarations: str) -> bool:
+    """Whether declarations set to something else what hides: a place, a size, transparency."""
+    for declaration in declarations.lower().split(";"):
+        name, _, value = declaration.partition(":")
+        if name.strip() in ("display", "visibility", "opacity", "height", "max-height", "clip", "clip-path", "transform", "left",
+                            "font-size", "text-indent") and not state_of(declaration):  # fmt: skip
+            return bool(value.strip())
+    return False
+
+
+def _rules(sheet: str) -> Iterator[tuple[str, str, bool]]:
+    """(selectors, declarations, whether they hold on every screen) of each rule, in order."""
+    sheet = _COMMENT.sub("", sheet)
+    opened: list[str] = []
+    at = 0
+    for brace in _BRACE.finditer(sheet):
+        said = sheet[at : brace.start()]
+        at = brace.end()
+        if brace.group() == "{":
+            opened.append(said.rpartition(";")[2].strip())
+        elif opened:
+            selectors = opened.pop()
+            if selectors and selectors[0] != "@":
+                yield selectors, said, all(_ALWAYS.fullmatch(around) for around in opened if around)
