@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from indexer.artifacts import Extracted, Reason
 from indexer.errors import Permanent
+from indexer.extract import orders
 from indexer.extract.deadline import within
 
-VERSION = 1  # of the rules here, in `pdf`, `lines` and `docx`: part of a page's signature
+VERSION = 2  # of the rules here, in `pdf`, `lines` and `docx`: part of a page's signature
 MAX_SECONDS = 120.0
 MAX_CHARACTERS = 2_000_000
 TYPES = {
@@ -33,13 +36,14 @@ def read_document(
     """
     Title and markdown of a document of *kind* (a key of `TYPES`).
 
-    What is over a limit of pages or characters is left out, which a note says. Raises
+    What is over a limit of pages or characters is left out, which a note says, and so is what
+    gives orders to a language model, which `hidden` lists. Raises
     `Permanent` with `encrypted`, `damaged`, `no-text`, or `extract-failed` for one that takes
     too long.
     """
     read = _reader(kind)
     try:
-        return within(max_seconds, lambda: read(body, max_pages=max_pages, max_characters=max_characters))
+        found = within(max_seconds, lambda: read(body, max_pages=max_pages, max_characters=max_characters))
     except Permanent:
         raise
     except TimeoutError as error:
@@ -47,6 +51,8 @@ def read_document(
     except Exception as error:  # a parser meets the unexpected in a hundred ways
         detail = f"{type(error).__name__}: {error}"[:200]
         raise Permanent(f"the {kind.upper()} cannot be read ({detail})", reason=Reason.DAMAGED) from error
+    text, ordered = orders.without(found.text)
+    return replace(found, text=text, hidden=(*found.hidden, *ordered)) if ordered else found
 
 
 def _reader(kind: str) -> Callable[..., Extracted]:

@@ -12,7 +12,9 @@ import re
 from selectolax.lexbor import LexborNode
 
 from indexer.extract.markup import SKIPPED
+from indexer.extract.orders import gives_orders
 from indexer.extract.styles import CLOSED, GONE, SEEN, Sheet, moves, state_of
+from indexer.extract.text import squeeze, visible
 
 _SCREEN_READER = frozenset(
     [
@@ -62,6 +64,7 @@ _ORDER_WORDS = (
 )  # fmt: skip
 _AROUND = 120  # characters looked at before and after such a word
 _MAX_TRIES = 5
+_LONGEST_ORDER = 80  # words
 _MIN_CONTENT = 30  # words; so much hidden text is a panel, not a message that appears now and then
 
 
@@ -84,7 +87,7 @@ def appears(node: LexborNode, attributes: dict[str, str | None]) -> bool:
     or it is longer than a line.
     """
     text = node.text(separator=" ")
-    if addresses_model(text):
+    if _is_order(text):
         return False
     found = any(name in ("class", "id") or name.startswith("data-") for name in attributes)
     return found or moves(attributes.get("style") or "") or len(text.split()) >= _MIN_CONTENT
@@ -95,7 +98,7 @@ def openable(
 ) -> bool:
     """Whether a click shows what is closed now: it is named by a control, looks like a panel, or is long."""
     text = node.text(separator=" ")
-    if addresses_model(text):
+    if _is_order(text):
         return False
     identity = attributes.get("id")
     if identity and identity in openers:
@@ -108,6 +111,11 @@ def openable(
     if before is not None and before.tag in _OPENERS:
         return True
     return len(text.split()) >= _MIN_CONTENT
+
+
+def _is_order(text: str) -> bool:
+    """Whether hidden text is an order to a language model; a longer text is judged line by line."""
+    return len(text.split()) <= _LONGEST_ORDER and gives_orders(squeeze(visible(text)))
 
 
 def controlled(body: LexborNode) -> frozenset[str]:

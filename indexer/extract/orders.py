@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 _LONGEST = 150  # words; an order is short
 _MANY, _MOST = 3, 0.3  # orders, and their share of a page's kept words: so much is a text about orders
+_PARAGRAPHS, _FENCE = re.compile(r"\n[^\S\n]*\n"), re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _QUOTES = "\"'“”„«»‘’`"
 _HINTS = re.compile(
-    r"ignore|disregard|forget|override|language model|\bllm|\bai\b|assistant|chat ?-?bot|\[inst|im_start|игнорир|забудь|нейросет"
+    r"ignore|disregard|forget|override|system|\bdan\b|developer|jailb|елеме|ұмыт|систем|summari[sz]|language model|\bllm|\bai\b|assistant|chat ?-?bot|\[inst|im_start|игнорир|забудь|нейросет"
     r"|языков|ассистент|чат-?бот|\bии\b",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"prompt[- ]injection|jailbreak|red[- ]?team|injection attack|инъекци\w* (?:в )?промпт|промпт-?инъекц|внедрени\w* (?:в )?промпт",
+    r"prompt[- ]?(?:injection|hacking|leak)|jailbreak|red[- ]?team|injection attack|adversarial (?:prompt|input|example)"
+    r"|инъекци\w* (?:в )?(?:промпт|подсказ|запрос)|промпт-?(?:инъекц|инжект|хакинг)|внедрени\w* (?:в )?(?:промпт|подсказ|инструкц)|джейлбрейк",
     re.IGNORECASE,
 )
 _MODEL = (
@@ -47,6 +49,31 @@ _DROP_RU = re.compile(
     r"|прошл\w+|выше\w*|системн\w+|остальн\w+)\s+){1,4}(?:инструкци\w+|указани\w+|команд\w*|промпт\w*|контекст\w*|сообщени\w+)",
     re.IGNORECASE,
 )
+# Said to begin with, and of nothing in particular, dropping what was told is an order in itself.
+_BEGINS = r"(?:^|[.!?…\n]\s*|\b(?:please|now|important|attention|system|admin|assistant|ai|внимание|важно|система|теперь)\b\s*[,:!—–-]?\s*)[*_\s]*"
+_PARTICULAR = r"(?!\W{0,2}\s*(?:if|when|unless|until|on|in|for|from|about|regarding|given|that|which|with|as|at|and use|если|когда|при|по|на|в|для|из|о|об|от|к)\b)"
+_DROP_ALONE = re.compile(
+    rf"{_BEGINS}(?:ignore|disregard|forget|override)\s+(?:(?:all|any|of|the|your|my|these|everything)\s+){{0,3}}(?:previous|prior|above|earlier"
+    rf"|preceding|existing|system)\s+(?:\w+\s+)?(?:instructions?|prompts?|directions|directives|commands|guidelines)\b{_PARTICULAR}"
+    rf"|{_BEGINS}(?:игнорируй|забудь|не обращай внимани[ея] на)(?:те)?\s+(?:(?:все|любые|свои|твои|ваши|эти)\s+){{0,2}}(?:предыдущ|прежн|прошл"
+    rf"|предшеств|систем|вышестоящ)\w+\s+(?:\w+\s+)?(?:инструкци|указани|команд|промпт|правил)\w*\b{_PARTICULAR}"
+    # Kazakh puts the verb last: "Алдыңғы нұсқауларды елеме"
+    r"|(?:алдыңғы|бұрынғы|жоғарыдағы)\s+(?:барлық\s+)?нұсқау\w*\s+(?:\w+\s+)?(?:елеме|ескерме|ұмыт)(?:ңіз|ыңыз|ңдер)?\b",
+    re.IGNORECASE,
+)
+_PLAYS = re.compile(  # who speaks, or who the model is to be from now on
+    rf"(?:^|\n)\W{{0,4}}(?:system|developer|admin(?:istrator)?|система|системное сообщение)\s*(?:prompt|message|override|note|instructions?)?\W{{0,3}}"
+    rf"[:>\]]\W{{0,3}}\s*(?:you (?:are|must|will|should)\b|your (?:new|only|role|task|rules)\b|new instructions|ignore|disregard|forget|from now on|{_SAY}\b|ты\b|вы\b|твоя|теперь|отныне|игнорируй|забудь)"
+    r"|\byou(?: are|'re) (?:now )?(?:\bDAN\b|in (?:developer|debug|god|admin|jailbreak|unrestricted) mode|(?:an? )?(?:unrestricted|unfiltered|jailbroken|uncensored)\b)"
+    r"|\byou are now (?:an? )?(?:\w+ ){0,2}(?:ai|bot|chat ?bot|llm|language model|assistant)\b"
+    r"|\bты (?:теперь|отныне)\W{0,4}(?:DAN\b|бот|ассистент|нейросет|ии\b|без ограничений|в режиме)"
+    r"|(?:^|[.!?:]\s*)(?:reveal|print|output|repeat|show|leak|disclose|display)\s+(?:me\s+)?(?:your|the)\s+(?:full\s+|hidden\s+|initial\s+|entire\s+)*"
+    r"(?:system\s+(?:prompt|message|instructions)|(?:hidden|initial)\s+instructions|prompt)\b"
+    r"|(?:^|[.!?:]\s*)(?:покажи|выведи|раскрой|повтори|напиши)(?:те)?\s+(?:свой|свои|твой|весь)?\s*(?:системн\w+\s+(?:промпт|инструкци|сообщени)\w*)"
+    r"|\bwhen (?:summari[sz]ing|describing|quoting|answering (?:questions )?about|responding (?:to (?:questions|queries) )?(?:about|on)) "
+    rf"(?:this|the) (?:page|site|website|document|content|text|article)\b.{{0,40}}\b(?:always |never |only )?{_SAY}\b",
+    re.IGNORECASE,
+)
 _THEN = re.compile(
     rf"\b{_SAY}\b|\bsystem prompt\b|\byou are now\b|\b{_MODEL}\b"
     r"|скажи|ответь|отвеча[йт]|сообщи|рекомендуй|напиши|повтори|раскрой|промпт|нейросет|ассистент|чат-?бот",
@@ -56,7 +83,7 @@ _ADDRESSED = re.compile(
     rf"\b(?:if|when|since)\s+you(?:'re|\s+are)\s+{_MODEL}\b.{{0,80}}?\b(?:you (?:must|should|will|need to)\s+|please\s+|then\s+|[,:]\s*)"
     rf"{_SAY}\b|\b(?:attention|note to|message (?:to|for)|instructions? (?:to|for))\s+{_MODEL}\s*[:,.!-]"
     rf"|(?:^|[.!?]\s+){_MODEL}\s+(?:must|should|shall|have to|are (?:required|instructed|ordered) to)\s+(?:always\s+|never\s+)?{_SAY}\b"
-    r"|<\|?im_start\|?>|\[INST\]"
+    r"|\bas an? (?:ai )?(?:language model|llm|chat ?-?bot)\W{1,3}you (?:must|should|will|have to)\b|<\|?im_start\|?>|\[INST\]"
     r"|если\s+(?:ты|вы)\s*[—–-]?\s*(?:языков\w+ модел\w+|нейросет\w+|ии\b|ассистент\w*|чат-?бот\w*).{0,80}?"
     r"(?:скажи|ответь|отвеча[йт]|сообщи|рекомендуй|напиши|игнорируй|должн|обязан)"
     r"|(?:^|[.!?]\s+)(?:языков\w+ модел\w+|нейросет\w+|ии|ии-ассистент\w*|ассистент\w*|чат-?бот\w*)\s+(?:должн\w+|обязан\w*)\s+"
@@ -81,6 +108,29 @@ def found(blocks: list[Block], keep: NDArray[np.bool_]) -> list[int]:
     return [] if many else numbers
 
 
+def without(text: str) -> tuple[str, tuple[str, ...]]:
+    """*text* (markdown) without paragraphs that give orders to a model, and those paragraphs."""
+    if not _HINTS.search(text) or is_about(text):
+        return text, ()
+    kept: list[str] = []
+    ordered: list[str] = []
+    fenced = False
+    for paragraph in _PARAGRAPHS.split(text):
+        told = not fenced and len(paragraph.split()) <= _LONGEST and gives_orders(paragraph)
+        (ordered if told else kept).append(paragraph)
+        fenced ^= len(_FENCE.findall(paragraph)) % 2 == 1
+    words = sum(len(paragraph.split()) for paragraph in ordered)
+    many = len(ordered) >= _MANY and words > _MOST * len(text.split())
+    if not ordered or many or not "".join(kept).strip():
+        return text, ()
+    return "\n\n".join(kept), tuple(ordered)
+
+
+def is_about(text: str) -> bool:
+    """Whether *text* speaks of such orders."""
+    return _ABOUT.search(text) is not None
+
+
 def gives_orders(text: str) -> bool:
     """Whether *text* tells a language model what to do, in its own voice."""
     if not _HINTS.search(text):
@@ -93,8 +143,11 @@ def gives_orders(text: str) -> bool:
             and _THEN.search(text[: dropped.start()] + text[dropped.end() :])
         ):
             return True
-    told = _ADDRESSED.search(text)
-    return told is not None and not _is_quoted(text, told.start())
+    for pattern in (_DROP_ALONE, _PLAYS, _ADDRESSED):
+        told = pattern.search(text)
+        if told is not None and not _is_quoted(text, told.start()):
+            return True
+    return False
 
 
 def _is_quoted(text: str, at: int) -> bool:

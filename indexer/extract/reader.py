@@ -14,7 +14,7 @@ from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
-from indexer.extract import classify, finish, hidden, markdown, metadata, second, site, structured
+from indexer.extract import classify, finish, hidden, markdown, metadata, orders, second, site, structured
 from indexer.extract.account import Decided
 from indexer.extract.blocks import Block
 from indexer.extract.page import PageFacts
@@ -57,8 +57,12 @@ def read(
     text = markdown.render(done.blocks)
     language = parsed.language or metadata.guess_language(text)
     told = structured.Facts(parsed.found, text, language)
-    if told.page:
-        text = "\n\n".join(filter(None, [text, *told.page]))
+    data = told.page
+    if data and not orders.is_about(text):
+        ordered += [said for said in data if orders.gives_orders(said)]
+        data = [said for said in data if said not in ordered]
+    if data:
+        text = "\n\n".join(filter(None, [text, *data]))
     lines = site.facts(left, walk.contacts, text)
     unseen = _hidden([*ordered, *walk.unseen], raw)
     if watch is not None:
@@ -69,7 +73,7 @@ def read(
                 keep=keep,
                 left=done.left,
                 hidden=unseen,
-                data=told.page,
+                data=data,
                 site=[*lines, *told.site],
             )
         )

@@ -288,6 +288,7 @@ def _read_document(response: Response, url: str, kind: Kind, reading: Reading) -
         content_type=TYPES[kind.name],
         extractor=found.extractor,
         notes=found.notes,
+        hidden=found.hidden,
     )
     return Scraped(outcome=_page_outcome(response, page), page=page)
 
@@ -298,10 +299,11 @@ def _read_text(
     """A plain text or markdown document is its own markdown."""
     if "noindex" in header_rules(response.headers.get("x-robots-tag", ""), reading.token):
         return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.NOINDEX, _NOINDEX_HEADER))
+    from indexer.extract import orders
     from indexer.extract.metadata import guess_language
     from indexer.extract.text import visible
 
-    text = visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n")
+    text, ordered = orders.without(visible(text.replace("\r\n", "\n").replace("\r", "\n")).strip("\n"))
     if not text.strip():
         return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.EMPTY, "no text"))
     title, language = _title_of(text, url), guess_language(text)
@@ -315,6 +317,7 @@ def _read_text(
         content_type="text/markdown" if kind.name == "markdown" else "text/plain",
         charset=charset,
         extractor="text",
+        hidden=ordered,
     )
     return Scraped(outcome=_page_outcome(response, page), page=page)
 
