@@ -366,35 +366,3 @@ class Outcome(Struct, frozen=True, kw_only=True):
     not_modified: bool = False
     retry_after: float | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-
-
-class Leg(Struct, frozen=True, kw_only=True):
-    """One retrieval leg's view of a hit: rank from 1, raw score; absent legs are `None`."""
-
-    rank: int
-    score: float
-
-
-class Hit(Struct, frozen=True, kw_only=True):
-    """A search result, best first, with what is needed to show, cite and explain it."""
-
-    id: str
-    score: float
-    url: str
-    title: str
-    topic: str
-    text: str
-    context: str
-    language: str
-    dense: Leg | None = None
-    bm25: Leg | None = None
-    article: str = ""
-    point: str = ""
-    points: tuple[str, ...] = ()
-    parent: str = ""
-    dataset: str = ""
-    layer: str = ""
-    edition: str = ""
-    status: str = ""
-    effective_date: str = ""
-    deprecated: bool = False

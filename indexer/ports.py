@@ -30,6 +30,7 @@ from indexer.records import (
     Resource,
     Response,
     Scored,
+    Served,
     Sparse,
     UrlRow,
     Validators,
@@ -69,6 +70,7 @@ __all__ = [
     "Resource",
     "Response",
     "Scored",
+    "Served",
     "Sparse",
     "UrlRow",
     "Validators",
@@ -252,6 +254,8 @@ class Bot(Protocol):
         """Idempotent. Raises `Retryable` when the bot is down, `Permanent` when it refuses."""
         ...
 
+    def check(self, project_id: str) -> Served: ...
+
 
 # ── vectors ─────────────────────────────────────────────────────────────────────────────
 
@@ -308,8 +312,8 @@ class Reader(Protocol):
 
     def payloads(self, ids: Sequence[str]) -> dict[str, Payload]: ...
 
-    def terms(self, ids: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """The BM25 term indices of points."""
+    def terms(self, ids: Sequence[str]) -> dict[str, Sparse]:
+        """The BM25 vectors of points."""
         ...
 
     def count(self) -> int: ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -215,3 +215,16 @@ def _cookie(columns: list[str]) -> Cookie | None:
 def _as_jar(host: str) -> str:
     """A host without a dot as the jar knows it."""
     return host if "." in host or ":" in host else f"{host}.local"
+
+
+def given_secret(environ: Mapping[str, str], name: str) -> str:
+    """What `NAME` holds, else the file that `NAME_FILE` names. Raises `Misconfigured` if unreadable."""
+    text = environ.get(name, "").strip()
+    path = environ.get(f"{name}_FILE", "").strip() if name and not text else ""
+    if not path:
+        return text
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise Misconfigured(f"the file {path} that {name}_FILE names cannot be read: {why}") from None

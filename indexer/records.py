@@ -160,6 +160,19 @@ class Sparse(Struct, frozen=True, kw_only=True):
     values: tuple[float, ...]
 
 
+class Served(Struct, frozen=True, kw_only=True):
+    """
+    What a bot says of a project: whether it knows it, and the generation it serves, if it says so.
+
+    `tells`: whether it can be asked at all.
+    """
+
+    url: str
+    known: bool = True
+    tells: bool = True
+    generation: str = ""
+
+
 class Packed(Struct, frozen=True, kw_only=True):
     """A file on its way into an archive, by its name there; without a path an empty folder."""
 

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from indexer.errors import Misconfigured
-from indexer.private import Private, passwords_in, read_address, read_private
+from indexer.private import Private, given_secret, passwords_in, read_address, read_private
 
 Positive = Annotated[int, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=0)]
@@ -132,10 +132,18 @@ class Index(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Search(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Fusion depth per leg, constant whatever the limit; `coverage_gate` 0 turns the gate off."""
+    """
+    `prefetch`: fusion depth per leg, constant whatever the limit.
+
+    `fusion`: `dbsf` weighs the keyword leg by how much of the question it covers
+    (`coverage_gate` 0: not at all), `weighted` is DBSF with `dense_weight` for the dense leg
+    and the rest of 1 for the other, `rrf` goes by ranks alone.
+    """
 
     prefetch: Positive = 200
+    fusion: Literal["dbsf", "weighted", "rrf"] = "dbsf"
     coverage_gate: Annotated[float, Meta(ge=0, le=1)] = 0.4
+    dense_weight: Annotated[float, Meta(ge=0, le=1)] = 0.5
 
 
 class Policy(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -215,10 +223,16 @@ class Registry(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Bot(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The running bot that projects are registered with."""
+    """
+    The running bot that projects are registered with.
+
+    `token_env`: names the variable that holds its bearer token; `secret_env`: the one that
+    holds the secret that requests are signed with.
+    """
 
     url: str = ""
     token_env: str = "INDEXER_BOT_TOKEN"  # noqa: S105 - the name of a variable, not a secret
+    secret_env: str = "INDEXER_BOT_SECRET"  # noqa: S105 - the same
     timeout: Timeout = 15.0
     retries: Count = 3
 
@@ -297,8 +311,13 @@ def load(
 
 
 def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
-    """The value of a variable that holds a secret, or an empty string."""
-    return (os.environ if environ is None else environ).get(name, "").strip()
+    """
+    The value of a variable that holds a secret, or an empty string.
+
+    `NAME_FILE` names a file that holds it instead (as container secrets are given); a `NAME`
+    that is set goes before. Raises `Misconfigured` if that file cannot be read.
+    """
+    return given_secret(os.environ if environ is None else environ, name)
 
 
 def registry_url(registry: Registry, environ: Mapping[str, str] | None = None) -> str:
@@ -379,7 +398,7 @@ def _convert(data: Mapping[str, Any], origin: str) -> Settings:
 
 def secrets(settings: Settings, environ: Mapping[str, str] | None = None) -> list[str]:
     """Every secret that the settings refer to, so that output can be cleaned of them."""
-    names = [settings.store.api_key_env, settings.bot.token_env]
+    names = [settings.store.api_key_env, settings.bot.token_env, settings.bot.secret_env]
     names += [name for provider in settings.providers.values() for name in provider.api_key_env]
     found = [part.strip() for name in names for part in secret(name, environ).split(",")]
     for provider in settings.providers.values():

@@ -18,18 +18,19 @@ from typing import Any
 import msgspec
 
 from indexer import __version__
+from indexer.adapters.bot import IDEMPOTENCY, SIGNATURE, TIMESTAMP
 from indexer.adapters.postgres_registry import BOT_TABLES, OWN_TABLE
 from indexer.adapters.registry import SqliteRegistry
 from indexer.artifacts import (
     Bm25Snapshot,
     ChunkedPage,
     EmbeddedPage,
-    Hit,
     Manifest,
     Page,
     Payload,
     Registration,
 )
+from indexer.hits import Hit
 from indexer.pipeline.report import Report
 from indexer.search.context import Context
 
@@ -45,6 +46,17 @@ TYPES = {
     "context": Context,
     "run-report": Report,
 }
+
+
+def _header(name: str, text: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
+
+
+_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "format": "uuid"}}
+_SIGNED = [
+    _header(TIMESTAMP, "Unix time in seconds, if requests are signed; refuse what is minutes old."),
+    _header(SIGNATURE, "v1= and the hexadecimal HMAC-SHA256, by the shared secret, of TIMESTAMP.BODY."),
+]
 
 
 def generate() -> dict[str, str]:
@@ -66,7 +78,7 @@ def _openapi() -> dict[str, Any]:
     )
     responses = {
         "200": "The bot serves this generation now. Sending it again changes nothing.",
-        "401": "The token is missing or wrong.",
+        "401": "The token or the signature is missing or wrong.",
         "422": "The bot cannot use this project; the text says why.",
         "503": "The bot is busy; indexer tries again.",
     }
@@ -77,18 +89,31 @@ def _openapi() -> dict[str, Any]:
             "/api/register-project/{id}": {
                 "post": {
                     "summary": "Register a published project, or its new generation",
-                    "parameters": [
-                        {
-                            "name": "id",
-                            "in": "path",
-                            "required": True,
-                            "schema": {"type": "string", "format": "uuid"},
-                        }
-                    ],
+                    "parameters": [_ID, _header(IDEMPOTENCY, "The same for the same body."), *_SIGNED],
                     "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
                     "responses": {code: {"description": text} for code, text in responses.items()},
                     "security": [{"bearer": []}],
-                }
+                },
+                "get": {
+                    "summary": "What the bot serves of a project (asked by `indexer bot check`)",
+                    "parameters": [_ID, *_SIGNED],
+                    "responses": {
+                        "200": {
+                            "description": "The project is known.",
+                            "content": {
+                                "application/json": {
+                                    "schema": {
+                                        "type": "object",
+                                        "properties": {"generation": {"type": "string"}},
+                                    }
+                                }
+                            },
+                        },
+                        "401": {"description": responses["401"]},
+                        "404": {"description": "The project is not known."},
+                    },
+                    "security": [{"bearer": []}],
+                },
             }
         },
         "components": {

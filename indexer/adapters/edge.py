@@ -281,10 +281,10 @@ class EdgeReader:
         records = self._retrieve(ids, True, False)
         return {str(record.id): msgspec.convert(record.payload, Payload) for record in records}
 
-    def terms(self, ids: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """The BM25 term indices of points, by id."""
+    def terms(self, ids: Sequence[str]) -> dict[str, Sparse]:
+        """The BM25 vectors of points, by id."""
         records = self._retrieve(ids, False, [SPARSE_VECTOR])
-        return {str(record.id): tuple(record.vector[SPARSE_VECTOR].indices) for record in records}
+        return {str(record.id): _sparse(record.vector[SPARSE_VECTOR]) for record in records}
 
     def count(self) -> int:
         """Points of the generation."""
@@ -327,3 +327,7 @@ class EdgeReader:
         with mapped(self._path):
             records: list[Any] = self._shard.retrieve(list(ids), payload, vector)
             return records
+
+
+def _sparse(vector: Any) -> Sparse:
+    return Sparse(indices=tuple(vector.indices), values=tuple(vector.values))

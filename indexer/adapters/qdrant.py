@@ -329,10 +329,10 @@ class QdrantReader:
         records = self._retrieve(ids, payload=True, vectors=[])
         return {str(record.id): msgspec.convert(record.payload, Payload) for record in records}
 
-    def terms(self, ids: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """The BM25 term indices of points, by id."""
+    def terms(self, ids: Sequence[str]) -> dict[str, Sparse]:
+        """The BM25 vectors of points, by id."""
         records = self._retrieve(ids, payload=False, vectors=[SPARSE_VECTOR])
-        return {str(record.id): tuple(record.vector[SPARSE_VECTOR].indices) for record in records}
+        return {str(record.id): _sparse(record.vector[SPARSE_VECTOR]) for record in records}
 
     def count(self) -> int:
         """Points of the generation."""
@@ -354,3 +354,7 @@ class QdrantReader:
                     self._collection, some, with_payload=payload, with_vectors=vectors or False
                 ),
             )
+
+
+def _sparse(vector: Any) -> Sparse:
+    return Sparse(indices=tuple(vector.indices), values=tuple(vector.values))

@@ -9,6 +9,7 @@ import typer
 from indexer import __version__
 from indexer.cli import (
     backup_commands,
+    bot_command,
     context_commands,
     index_commands,
     plan_command,
@@ -67,6 +68,7 @@ reindex_command.add(app)
 index_commands.add(app)
 schedule_command.add(app)
 backup_commands.add(app)
+bot_command.add(app)
 project_commands.add(app)
 plan_command.add(app)
 query_commands.add(app)

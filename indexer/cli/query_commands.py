@@ -5,18 +5,13 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from indexer.cli.options import ProjectName
 from indexer.cli.session import Session, command
 from indexer.errors import Misconfigured
-
-if TYPE_CHECKING:
-    from indexer.artifacts import Hit
-
-SHOWN = 300  # characters of a hit's text on a terminal
 
 
 class Mode(StrEnum):
@@ -25,6 +20,19 @@ class Mode(StrEnum):
     HYBRID = "hybrid"
     DENSE = "dense"
     BM25 = "bm25"
+
+
+class Fusion(StrEnum):
+    """How the legs become one list."""
+
+    DBSF = "dbsf"
+    WEIGHTED = "weighted"
+    RRF = "rrf"
+
+
+FusionOption = Annotated[
+    Fusion | None, typer.Option(help="dbsf, weighted or rrf (default: [search] fusion).")
+]
 
 
 def add(app: typer.Typer) -> None:
@@ -45,20 +53,26 @@ def search(
     ] = "",
     limit: Annotated[int, typer.Option(min=1, max=200, help="Hits per question.")] = 10,
     mode: Annotated[Mode, typer.Option(help="hybrid, dense or bm25.")] = Mode.HYBRID,
+    fusion: FusionOption = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Each leg's part of the score, and the terms that matched.")
+    ] = False,
 ) -> None:
     """Ask the published index: hits with topic, text, URL, each leg's rank and score."""
+    from indexer.cli.hits import shown
     from indexer.pipeline import ask
 
     if bool(query.strip()) == bool(questions):
         raise Misconfigured('ask one question ("…") or many with --in FILE')
     project = session.project(project_name)
-    wiring = session.wiring(project)
+    wiring = session.wiring(project, {"search": {"fusion": fusion and fusion.value}})
+    wanted = ask.Wanted(mode=mode.value, limit=limit, explain=explain)
     if questions:
-        for record in ask.answer_all(wiring, project, questions, mode=mode.value, limit=limit):
+        for record in ask.answer_all(wiring, project, questions, wanted):
             session.console.data(record)
         return
-    hits = ask.answer(wiring, project, query, mode=mode.value, limit=limit)
-    session.console.result(hits, "\n\n".join(map(_hit, range(1, len(hits) + 1), hits)) or "nothing found")
+    hits = ask.answer(wiring, project, query, wanted)
+    session.console.result(hits, shown(hits, explain=explain))
 
 
 def evaluate(
@@ -75,6 +89,7 @@ def evaluate(
     compare: Annotated[
         Path | None, typer.Option("--compare", help="An earlier report (JSON) to compare with.")
     ] = None,
+    fusion: FusionOption = None,
 ) -> None:
     """Measure retrieval: nDCG@10, Recall@5 and MRR@10 per mode, per page (its best chunk's rank)."""
     from indexer.pipeline import ask
@@ -85,7 +100,8 @@ def evaluate(
             raise Misconfigured(f"a report is FILE.json or FILE.html, not {path.name!r}")
     before = reports.load(compare) if compare else None
     project = session.project(project_name)
-    found, scores = ask.evaluate(session.wiring(project), project, questions)
+    wiring = session.wiring(project, {"search": {"fusion": fusion and fusion.value}})
+    found, scores = ask.evaluate(wiring, project, questions)
     changes = reports.compare(before, found) if before else []
     ask.write_reports(report or [], found, scores, changes)
     lines = [f"{'mode':<24}{'nDCG@10':>22}{'Recall@5':>22}{'MRR@10':>22}{'questions':>11}"]
@@ -144,16 +160,3 @@ def _figures(name: str, figures: dict[str, Any]) -> str:
         for key, bounds in figures["interval"].items()
     ]
     return f"{name:<24}" + "".join(f"{cell:>22}" for cell in cells) + f"{figures['questions']:>11}"
-
-
-def _hit(number: int, hit: Hit) -> str:
-    text = f"{hit.context}\n{hit.text}" if hit.context else hit.text
-    if len(text) > SHOWN:
-        text = text[:SHOWN].rsplit(None, 1)[0] + " …"
-    legs = ", ".join(
-        f"{name} #{leg.rank} ({leg.score:.3f})"
-        for name, leg in (("dense", hit.dense), ("bm25", hit.bm25))
-        if leg
-    )
-    body = "\n".join(f"   {line}" for line in text.splitlines() if line.strip())
-    return f"{number}. {hit.topic}  [{hit.score:.3f}: {legs}]\n   {hit.url}\n{body}"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indexer.artifacts import Hit
+from msgspec import Struct
+
 from indexer.errors import Misconfigured
+from indexer.hits import Hit
 from indexer.pipeline.lines import read_lines, writing
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Project, Reader
@@ -21,33 +24,28 @@ BATCH = 64
 MODES = ("hybrid", "dense", "bm25")
 
 
-def answer(wiring: Wiring, project: Project, question: str, *, mode: str, limit: int) -> list[Hit]:
+class Wanted(Struct, frozen=True, kw_only=True):
+    """How questions are to be answered. `explain`: with the terms that the keyword leg matched."""
+
+    mode: str = "hybrid"
+    limit: int = 10
+    explain: bool = False
+
+
+def answer(wiring: Wiring, project: Project, question: str, wanted: Wanted) -> list[Hit]:
     """Hits for one question, best first."""
     with opened(wiring, project) as reader:
-        return search_reader(wiring, reader, [question], mode=mode, limit=limit)[0]
+        return search_reader(wiring, reader, [question], wanted)[0]
 
 
-def answer_all(
-    wiring: Wiring, project: Project, name: str, *, mode: str, limit: int
-) -> Iterator[dict[str, Any]]:
+def answer_all(wiring: Wiring, project: Project, name: str, wanted: Wanted) -> Iterator[dict[str, Any]]:
     """`{id, hits}` for each `{id, question}` of a JSON Lines file, in order."""
+    records = read_lines(name, needs=("id", "question"))
     with opened(wiring, project) as reader:
-        batch: list[dict[str, Any]] = []
-        for record in read_lines(name, needs=("id", "question")):
-            batch.append(record)
-            if len(batch) == BATCH:
-                yield from _answers(wiring, reader, batch, mode=mode, limit=limit)
-                batch = []
-        if batch:
-            yield from _answers(wiring, reader, batch, mode=mode, limit=limit)
-
-
-def _answers(
-    wiring: Wiring, reader: Reader, batch: list[dict[str, Any]], *, mode: str, limit: int
-) -> Iterator[dict[str, Any]]:
-    found = search_reader(wiring, reader, [record["question"] for record in batch], mode=mode, limit=limit)
-    for record, hits in zip(batch, found, strict=True):
-        yield {"id": record["id"], "hits": hits}
+        while batch := list(islice(records, BATCH)):
+            found = search_reader(wiring, reader, [record["question"] for record in batch], wanted)
+            for record, hits in zip(batch, found, strict=True):
+                yield {"id": record["id"], "hits": hits}
 
 
 def evaluate(wiring: Wiring, project: Project, questions: Path) -> tuple[Evaluation, list[dict[str, Any]]]:
@@ -59,11 +57,15 @@ def evaluate(wiring: Wiring, project: Project, questions: Path) -> tuple[Evaluat
     scores: dict[str, list[scoring.Score]] = {}
     with opened(wiring, project) as reader:
         for mode in MODES:
-            ask = partial(search_reader, wiring, reader, mode=mode, limit=scoring.DEPTH)
+            ask = partial(search_reader, wiring, reader, wanted=Wanted(mode=mode, limit=scoring.DEPTH))
             scores[mode] = scoring.evaluate(cases, ask)
         generation = reader.manifest.generation
-    found = Evaluation(project=project.name, generation=generation, scores=scores)
-    return found, [{"mode": mode, **scoring.summary(each)} for mode, each in scores.items()]
+    fusion = wiring.settings.search.fusion
+    found = Evaluation(project=project.name, generation=generation, fusion=fusion, scores=scores)
+    return found, [
+        {"mode": mode, **({"fusion": fusion} if mode == "hybrid" else {}), **scoring.summary(each)}
+        for mode, each in scores.items()
+    ]
 
 
 def write_reports(
@@ -103,10 +105,8 @@ def draft_questions(wiring: Wiring, project: Project) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda line: order.index(line["origin"]))
 
 
-def search_reader(
-    wiring: Wiring, reader: Reader, questions: list[str], *, mode: str, limit: int
-) -> list[list[Hit]]:
-    """Hits of an open index for each question, as `mode` and the settings say."""
+def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: Wanted) -> list[list[Hit]]:
+    """Hits of an open index for each question, as `wanted` and the settings say."""
     from indexer.index.analysis import analyzer
     from indexer.search import hybrid
 
@@ -115,10 +115,11 @@ def search_reader(
         reader,
         questions,
         analyze=analyzer(snapshot.analyzer, version=snapshot.analyzer_version),
-        embed_queries=None if mode == "bm25" else embedder(wiring, reader),
-        mode=mode,
-        limit=limit,
+        embed_queries=None if wanted.mode == "bm25" else embedder(wiring, reader),
+        mode=wanted.mode,
+        limit=wanted.limit,
         settings=wiring.settings.search,
+        extras=hybrid.Extras(explain=wanted.explain),
     )
 
 

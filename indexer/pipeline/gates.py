@@ -150,7 +150,7 @@ class Gates:
 
 def ask_both(wiring: Wiring, path: Path, live: Reader, new: Reader) -> tuple[Asked, ...]:
     """The golden questions, asked of both indexes."""
-    from indexer.pipeline.ask import BATCH, search_reader
+    from indexer.pipeline.ask import BATCH, Wanted, search_reader
     from indexer.search import evaluate as scoring
 
     questions = scoring.load_questions(path)
@@ -159,7 +159,7 @@ def ask_both(wiring: Wiring, path: Path, live: Reader, new: Reader) -> tuple[Ask
         batch = questions[start : start + BATCH]
         texts = [one.question for one in batch]
         answers = [
-            search_reader(wiring, reader, texts, mode="hybrid", limit=scoring.DEPTH) for reader in (live, new)
+            search_reader(wiring, reader, texts, Wanted(limit=scoring.DEPTH)) for reader in (live, new)
         ]
         for one, old, fresh in zip(batch, *answers, strict=True):
             found.append(

@@ -342,7 +342,13 @@ class Wiring:
         from indexer.adapters.bot import HttpBot
 
         bot = self.settings.bot
-        return HttpBot(url, token=secret(bot.token_env), timeout=bot.timeout, retries=bot.retries)
+        return HttpBot(
+            url,
+            token=secret(bot.token_env),
+            secret=secret(bot.secret_env),
+            timeout=bot.timeout,
+            retries=bot.retries,
+        )
 
     def project(self, *, name: str = "", id: str = "") -> Project:  # noqa: A002
         """The project of this name or id. Raises `Misconfigured` listing what exists."""

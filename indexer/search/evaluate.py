@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 
-from indexer.artifacts import Hit
 from indexer.errors import Misconfigured
+from indexer.hits import Hit
 from indexer.search.confidence import interval
 
 DEPTH = 200

@@ -1,26 +1,58 @@
-"""Distribution-based score fusion (DBSF), computed as Qdrant does: no clamping, sample deviation."""
+"""
+Two ranked lists into one: by distribution of scores (DBSF), or by ranks alone (RRF).
+
+DBSF is computed as Qdrant does: no clamping, sample deviation. RRF is Cormack, Clarke &
+Büttcher 2009 with their k = 60; it knows nothing of how far a hit stands out.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
 
 from indexer.ports import Scored
 
 ALONE = 0.5  # the normalised score where a list has one result, or no spread
+RRF_K = 60
+
+Normalise = Callable[[Sequence[float]], list[float]]
 
 
-def dbsf(legs: Sequence[Sequence[Scored]], weights: Sequence[float]) -> dict[str, float]:
+class Fused(Struct, frozen=True):
+    """`scores`: fused, by id. `parts`: each leg's normalised scores by id. `weights`: of the legs."""
+
+    scores: dict[str, float]
+    parts: tuple[dict[str, float], ...]
+    weights: tuple[float | None, ...]
+
+
+def fuse(legs: Sequence[Sequence[Scored]], weights: Sequence[float], *, normalise: Normalise) -> Fused:
     """
     Fused score by id: the weighted sum of each leg's normalised scores, 0 where a leg lacks the id.
 
-    With weights of 1 this is Qdrant's `Fusion.DBSF`.
+    Each leg is best first.
     """
     fused: dict[str, float] = {}
+    parts = []
     for leg, weight in zip(legs, weights, strict=True):
-        for scored, score in zip(leg, normalised([scored.score for scored in leg]), strict=True):
-            fused[scored.id] = fused.get(scored.id, 0.0) + weight * score
-    return fused
+        scores = normalise([scored.score for scored in leg])
+        part = {scored.id: score for scored, score in zip(leg, scores, strict=True)}
+        for name, score in part.items():
+            fused[name] = fused.get(name, 0.0) + weight * score
+        parts.append(part)
+    return Fused(fused, tuple(parts), tuple(weights))
+
+
+def dbsf(legs: Sequence[Sequence[Scored]], weights: Sequence[float]) -> dict[str, float]:
+    """Fused score by id. With weights of 1 this is Qdrant's `Fusion.DBSF`."""
+    return fuse(legs, weights, normalise=normalised).scores
+
+
+def rrf(legs: Sequence[Sequence[Scored]]) -> dict[str, float]:
+    """Fused score by id: the sum of 1 / (60 + rank), ranks from 1."""
+    return fuse(legs, [1.0] * len(legs), normalise=reciprocal).scores
 
 
 def normalised(scores: Sequence[float]) -> list[float]:
@@ -34,3 +66,8 @@ def normalised(scores: Sequence[float]) -> list[float]:
         return [ALONE] * count
     low = mean - 3 * deviation
     return [(score - low) / (6 * deviation) for score in scores]
+
+
+def reciprocal(scores: Sequence[float]) -> list[float]:
+    """1 / (60 + rank) of scores that are best first: what they are does not count."""
+    return [1 / (RRF_K + rank) for rank in range(1, len(scores) + 1)]

@@ -1,6 +1,6 @@
 """
-Hybrid search: two legs of a constant depth, the keyword leg weighed by how much of the
-question it covers, fused by DBSF, ties broken by id.
+Hybrid search: two legs of a constant depth, fused, ties broken by id. By default the fusion
+is DBSF, with the keyword leg weighed by how much of the question it covers.
 
 Everything that decides the order is computed here and not by the engine, so that it is
 the same on every store: engines order equal scores at random, and a fused score depends
@@ -9,39 +9,48 @@ on how deep the legs are (hence a depth that does not depend on the limit).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from indexer.artifacts import Bm25Snapshot, Hit, Leg, Payload
+from indexer.artifacts import Payload
 from indexer.errors import Misconfigured, Permanent
+from indexer.hits import Hit, Leg
 from indexer.ports import Reader, Scored, Sparse, Where
-from indexer.search.fusion import dbsf
+from indexer.search.explain import matches, spellings
+from indexer.search.fusion import Fused, fuse, normalised, reciprocal
+from indexer.search.legs import Coverage, nearest, words_of
 from indexer.settings import Search
 
 if TYPE_CHECKING:
     from indexer.ports import Vector
 
 HYBRID, DENSE, BM25 = MODES = ("hybrid", "dense", "bm25")
+DBSF, WEIGHTED, RRF = FUSIONS = ("dbsf", "weighted", "rrf")
 BATCH = 64  # questions in one call of the model and of the engine
-SPARE = 16  # fetched beyond the depth, to see whether a tie crosses it
-MOST = 10_000  # never fetched more, however many scores are equal
 
 Analyze = Callable[[str], list[str]]
+
+
+class Extras(Struct, frozen=True, kw_only=True):
+    """What an answer may have besides. `explain`: the terms that the keyword leg matched."""
+
+    explain: bool = False
 
 
 class _Asked(Struct):
     """A question, prepared for its legs, and what they found."""
 
+    text: str
     terms: list[str]
     vector: Vector | None = None
     words: Sparse | None = None
     dense: list[Scored] = []
     bm25: list[Scored] = []
+    fused: Fused | None = None
 
 
 def search(
@@ -79,7 +88,7 @@ def search(
     )[0]
 
 
-def search_many(
+def search_many(  # noqa: PLR0913 - what is asked, by which means, and how the answer is to look
     reader: Reader,
     questions: Sequence[str],
     *,
@@ -89,6 +98,7 @@ def search_many(
     limit: int = 10,
     settings: Search,
     where: Where | None = None,
+    extras: Extras = Extras(),  # noqa: B008 - frozen
 ) -> list[list[Hit]]:
     """
     Hits for each question, as `search` gives them; questions are embedded and asked in batches.
@@ -103,7 +113,8 @@ def search_many(
         raise Misconfigured(f"mode {mode} needs an embedding model; configure one, or use --mode bm25")
     if any(not question.strip() for question in questions):
         raise Misconfigured("the question is empty; ask something")
-    job = _Search(reader, analyze, embed_queries if mode != BM25 else None, mode, limit, settings, where)
+    job = _Search(reader, analyze, embed_queries if mode != BM25 else None, mode, limit, settings)
+    job.where, job.extras = where, extras
     rest = iter(questions)
     return [hits for batch in iter(lambda: list(islice(rest, BATCH)), []) for hits in job.answer(batch)]
 
@@ -119,7 +130,6 @@ class _Search:
         mode: str,
         limit: int,
         settings: Search,
-        where: Where | None = None,
     ) -> None:
         self.reader = reader
         self.analyze = analyze
@@ -127,22 +137,20 @@ class _Search:
         self.mode = mode
         self.limit = limit
         self.settings = settings
-        self.where = where
+        self.where: Where | None = None
+        self.extras = Extras()
         self.coverage = Coverage(reader.snapshot)
 
     def answer(self, questions: list[str]) -> Iterator[list[Hit]]:
         asked = self._prepare(questions)
         self._ask(asked)
-        ranked = self._rank(asked)
+        ranked = [self._rank(one, weight)[: self.limit] for one, weight in self._weighed(asked)]
         payloads = self.reader.payloads(sorted({name for ranking in ranked for name, _ in ranking}))
         for one, ranking in zip(asked, ranked, strict=True):
-            dense, bm25 = _legs(one.dense), _legs(one.bm25)
-            yield [
-                _hit(name, score, payloads[name], dense.get(name), bm25.get(name)) for name, score in ranking
-            ]
+            yield self._hits(one, ranking, payloads)
 
     def _prepare(self, questions: list[str]) -> list[_Asked]:
-        asked = [_Asked(terms=self.analyze(question)) for question in questions]
+        asked = [_Asked(text=question, terms=self.analyze(question)) for question in questions]
         if self.embed is not None:
             vectors = self.embed(questions)
             for one, vector in zip(asked, vectors, strict=True):
@@ -166,86 +174,77 @@ class _Search:
             if one.words is not None:
                 one.bm25 = next(found)
 
-    def _rank(self, asked: list[_Asked]) -> list[list[tuple[str, float]]]:
+    def _rank(self, one: _Asked, weights: tuple[float, float]) -> list[tuple[str, float]]:
+        """(id, score) of all that was found, best first, ties by id."""
         if self.mode != HYBRID:
-            return [
-                [(s.id, s.score) for s in (one.dense if self.mode == DENSE else one.bm25)] for one in asked
-            ]
-        weights = self._weights(asked)
-        fused = (
-            dbsf((one.dense, one.bm25), (1.0, weight)) for one, weight in zip(asked, weights, strict=True)
-        )
-        return [sorted(scores.items(), key=_best_first)[: self.limit] for scores in fused]
+            return [(s.id, s.score) for s in (one.dense if self.mode == DENSE else one.bm25)]
+        by = reciprocal if self.settings.fusion == RRF else normalised
+        one.fused = fuse((one.dense, one.bm25), weights, normalise=by)
+        return sorted(one.fused.scores.items(), key=_best_first)
 
-    def _weights(self, asked: list[_Asked]) -> list[float]:
-        """The keyword leg's weight per question: 1 from a coverage of `coverage_gate` on, less below."""
-        gate = self.settings.coverage_gate
-        if not gate:
-            return [1.0] * len(asked)
+    def _weighed(self, asked: list[_Asked]) -> Iterator[tuple[_Asked, tuple[float, float]]]:
+        """Each question with the weights of its legs."""
+        settings = self.settings
+        if settings.fusion == DBSF and settings.coverage_gate and self.mode == HYBRID:
+            yield from zip(asked, self._gated(asked), strict=True)
+            return
+        dense = settings.dense_weight if settings.fusion == WEIGHTED else None
+        for one in asked:
+            yield one, (1.0, 1.0) if dense is None else (dense, 1 - dense)
+
+    def _gated(self, asked: list[_Asked]) -> Iterator[tuple[float, float]]:
+        """The keyword leg weighs 1 from a coverage of `coverage_gate` on, less below, 0 without hits."""
         best = sorted({one.bm25[0].id for one in asked if one.bm25})
         terms = self.reader.terms(best) if best else {}
+        for one in asked:
+            covered = self.coverage(one.terms, terms[one.bm25[0].id].indices) if one.bm25 else 0.0
+            yield 1.0, min(1.0, covered / self.settings.coverage_gate)
+
+    def _hits(
+        self, one: _Asked, ranking: Sequence[tuple[str, float]], payloads: Mapping[str, Payload]
+    ) -> list[Hit]:
+        fused = one.fused or Fused({}, ({}, {}), (None, None))
+        dense = _legs(one.dense, fused.parts[0], fused.weights[0])
+        bm25 = _legs(one.bm25, fused.parts[1], fused.weights[1])
+        if self.extras.explain:
+            bm25 |= self._matched(one, {name: bm25[name] for name, _ in ranking if name in bm25}, payloads)
         return [
-            min(1.0, self.coverage(one.terms, terms.get(one.bm25[0].id, ())) / gate) if one.bm25 else 0.0
-            for one in asked
+            hit_of(name, score, payloads[name], dense.get(name), bm25.get(name)) for name, score in ranking
         ]
 
-
-class Coverage:
-    """How much of a question a chunk covers, by IDF; a term that no chunk has counts as the rarest."""
-
-    def __init__(self, snapshot: Bm25Snapshot) -> None:
-        self._snapshot = snapshot
-
-    def __call__(self, terms: Sequence[str], indices: Sequence[int]) -> float:
-        """Share (0 to 1) of the IDF of the distinct `terms` whose index is among `indices`."""
-        there = set(indices)
-        vocab, idf = self._snapshot.vocab, self._snapshot.idf
-        covered = total = 0.0
-        for term in dict.fromkeys(terms):
-            weight = idf[term] if term in vocab else self._rarest
-            total += weight
-            covered += weight if vocab.get(term) in there else 0.0
-        return covered / total if total else 0.0
-
-    @cached_property
-    def _rarest(self) -> float:
-        return max(self._snapshot.idf.values(), default=0.0)
-
-
-def words_of(terms: Sequence[str], snapshot: Bm25Snapshot) -> Sparse | None:
-    """The question's side of BM25: how often each known term is asked; `None` if none is known."""
-    counts = Counter(snapshot.vocab[term] for term in terms if term in snapshot.vocab)
-    if not counts:
-        return None
-    indices = sorted(counts)
-    return Sparse(indices=tuple(indices), values=tuple(float(counts[index]) for index in indices))
-
-
-def nearest(
-    reader: Reader, queries: Sequence[Vector | Sparse], depth: int, where: Where | None = None
-) -> list[list[Scored]]:
-    """The best `depth` points for each query, by (score, id): also where a tie crosses the depth."""
-    fetch = depth + SPARE
-    lists = reader.nearest(queries, fetch, where) if queries else []
-    ranked = []
-    for query, first in zip(queries, lists, strict=True):
-        found, fetched = first, fetch
-        while len(found) == fetched < MOST and found[depth - 1].score == found[-1].score:
-            fetched = min(4 * fetched, MOST)
-            found = reader.nearest([query], fetched, where)[0]
-        ranked.append(sorted(found, key=lambda scored: (-scored.score, scored.id))[:depth])
-    return ranked
+    def _matched(
+        self, one: _Asked, legs: Mapping[str, Leg], payloads: Mapping[str, Payload]
+    ) -> dict[str, Leg]:
+        """The same views with the terms that were matched."""
+        vectors = self.reader.terms(list(legs))
+        asked = spellings(one.text, self.analyze)
+        told = {}
+        for name, leg in legs.items():
+            found = matches(
+                one.terms,
+                asked,
+                payload=payloads[name],
+                vector=vectors[name],
+                snapshot=self.reader.snapshot,
+                analyze=self.analyze,
+            )
+            told[name] = replace(leg, matches=found)
+        return told
 
 
 def _best_first(item: tuple[str, float]) -> tuple[float, str]:
     return -item[1], item[0]
 
 
-def _legs(found: Sequence[Scored]) -> dict[str, Leg]:
-    return {scored.id: Leg(rank=rank, score=scored.score) for rank, scored in enumerate(found, 1)}
+def _legs(found: Sequence[Scored], parts: Mapping[str, float], weight: float | None) -> dict[str, Leg]:
+    return {
+        scored.id: Leg(rank=rank, score=scored.score, normalised=parts.get(scored.id), weight=weight)
+        for rank, scored in enumerate(found, 1)
+    }
 
 
-def _hit(name: str, score: float, payload: Payload, dense: Leg | None, bm25: Leg | None) -> Hit:
+def hit_of(name: str, score: float, payload: Payload, dense: Leg | None, bm25: Leg | None) -> Hit:
+    """A point's payload as a hit."""
     return Hit(
         id=name,
         score=score,

@@ -28,11 +28,12 @@ _STYLE = (
 
 
 class Evaluation(Struct, frozen=True, kw_only=True):
-    """What one `eval` found: per mode the score of each question."""
+    """What one `eval` found: per mode the score of each question. `fusion`: of mode hybrid."""
 
     version: int = VERSION
     project: str
     generation: str
+    fusion: str = "dbsf"
     scores: dict[str, list[Score]]
 
 
@@ -90,7 +91,9 @@ def compare(before: Evaluation, after: Evaluation) -> list[Change]:
 
 def page(evaluation: Evaluation, summaries: Sequence[dict[str, Any]], changes: Sequence[Change]) -> str:
     """One HTML page without scripts: figures, changes, and each question with the ranks of its pages."""
-    title = html.escape(f"{evaluation.project}: retrieval, generation {evaluation.generation}")
+    title = html.escape(
+        f"{evaluation.project}: retrieval, generation {evaluation.generation}, fusion {evaluation.fusion}"
+    )
     parts = [
         f'<!doctype html><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style><h1>{title}</h1>'
     ]
@@ -117,9 +120,10 @@ def rows(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]
     """The figures of each mode, and of its languages and datasets, by name."""
     found = []
     for one in summaries:
-        found.append((one["mode"], one))
+        mode = f"{one['mode']}, {one['fusion']}" if "fusion" in one else one["mode"]
+        found.append((mode, one))
         for field in ("language", "dataset"):
-            found += [(f"{one['mode']}, {field} {name}", part) for name, part in one.get(field, {}).items()]
+            found += [(f"{mode}, {field} {name}", part) for name, part in one.get(field, {}).items()]
     return found
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.artifacts import Hit
 from indexer.errors import Misconfigured
+from indexer.hits import Hit
 from indexer.search.evaluate import Question, evaluate, load_questions, relevant_ranks, score, summary
 
 

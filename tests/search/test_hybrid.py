@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from indexer.adapters.edge import EdgeStore
-from indexer.artifacts import Bm25Snapshot, EmbeddedChunk, EmbeddedPage, Hit, Payload
+from indexer.artifacts import Bm25Snapshot, EmbeddedChunk, EmbeddedPage, Payload
 from indexer.errors import Misconfigured, Permanent
+from indexer.hits import Hit
 from indexer.index.analysis import analyzer
 from indexer.phases import index as phase
 from indexer.ports import Reader, Scored, Sparse

@@ -131,7 +131,7 @@ def test_queries_of_one_call_are_independent(engine: Engine) -> None:
 
 
 def test_payloads_and_terms_come_back_as_they_went_in(engine: Engine) -> None:
-    """Every payload field and the term indices survive the store, for the asked ids only."""
+    """Every payload field and the BM25 vectors survive the store, for the asked ids only."""
     build(engine.open(), generation("1"), OLD)
     reader = engine.open().reader()
     assert reader is not None
@@ -139,7 +139,12 @@ def test_payloads_and_terms_come_back_as_they_went_in(engine: Engine) -> None:
     some = [points[2].id, points[0].id]
 
     assert reader.payloads(some) == {points[n].id: payload_of(OLD[n], n) for n in (0, 2)}
-    assert reader.terms(some) == {points[n].id: points[n].indices for n in (0, 2)}
+    terms = reader.terms(some)
+    assert {name: found.indices for name, found in terms.items()} == {
+        points[n].id: points[n].indices for n in (0, 2)
+    }
+    for number in (0, 2):
+        assert terms[points[number].id].values == pytest.approx(points[number].values, rel=1e-6)
     assert reader.payloads([]) == {}
     reader.close()
 

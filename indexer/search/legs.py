@@ -1,0 +1,64 @@
+"""The two legs of a search: what each is asked, and how much of a question the keyword leg covers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from indexer.artifacts import Bm25Snapshot
+from indexer.ports import Reader, Scored, Sparse, Where
+
+if TYPE_CHECKING:
+    from indexer.ports import Vector
+
+SPARE = 16  # fetched beyond the depth, to see whether a tie crosses it
+MOST = 10_000  # never fetched more, however many scores are equal
+
+
+class Coverage:
+    """How much of a question a chunk covers, by IDF; a term that no chunk has counts as the rarest."""
+
+    def __init__(self, snapshot: Bm25Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def __call__(self, terms: Sequence[str], indices: Sequence[int]) -> float:
+        """Share (0 to 1) of the IDF of the distinct `terms` whose index is among `indices`."""
+        there = set(indices)
+        vocab, idf = self._snapshot.vocab, self._snapshot.idf
+        covered = total = 0.0
+        for term in dict.fromkeys(terms):
+            weight = idf[term] if term in vocab else self._rarest
+            total += weight
+            covered += weight if vocab.get(term) in there else 0.0
+        return covered / total if total else 0.0
+
+    @cached_property
+    def _rarest(self) -> float:
+        return max(self._snapshot.idf.values(), default=0.0)
+
+
+def words_of(terms: Sequence[str], snapshot: Bm25Snapshot) -> Sparse | None:
+    """The question's side of BM25: how often each known term is asked; `None` if none is known."""
+    counts = Counter(snapshot.vocab[term] for term in terms if term in snapshot.vocab)
+    if not counts:
+        return None
+    indices = sorted(counts)
+    return Sparse(indices=tuple(indices), values=tuple(float(counts[index]) for index in indices))
+
+
+def nearest(
+    reader: Reader, queries: Sequence[Vector | Sparse], depth: int, where: Where | None = None
+) -> list[list[Scored]]:
+    """The best `depth` points for each query, by (score, id): also where a tie crosses the depth."""
+    fetch = depth + SPARE
+    lists = reader.nearest(queries, fetch, where) if queries else []
+    ranked = []
+    for query, first in zip(queries, lists, strict=True):
+        found, fetched = first, fetch
+        while len(found) == fetched < MOST and found[depth - 1].score == found[-1].score:
+            fetched = min(4 * fetched, MOST)
+            found = reader.nearest([query], fetched, where)[0]
+        ranked.append(sorted(found, key=lambda scored: (-scored.score, scored.id))[:depth])
+    return ranked
