@@ -205,7 +205,11 @@ class Chunk(Struct, frozen=True, kw_only=True):
 
 
 class ChunkedPage(Struct, frozen=True, kw_only=True):
-    """All chunks of a page, in order, covering its text. `mode`: `semantic`, `paragraph` or `legal`."""
+    """
+    All chunks of a page, in order, covering its text. `mode`: `semantic`, `paragraph` or `legal`.
+
+    `translations`: keys of the URLs that it names as itself in other languages (hreflang).
+    """
 
     schema: int = SCHEMA
     signature: str
@@ -216,6 +220,7 @@ class ChunkedPage(Struct, frozen=True, kw_only=True):
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...] = ()
     label: Label = UNLABELLED
+    translations: tuple[str, ...] = ()
 
 
 class EmbeddedChunk(Struct, frozen=True, kw_only=True):
@@ -253,10 +258,16 @@ class EmbeddedPage(Struct, frozen=True, kw_only=True):
     chunks: tuple[EmbeddedChunk, ...]
     notes: tuple[str, ...] = ()
     label: Label = UNLABELLED
+    translations: tuple[str, ...] = ()
 
 
 class Payload(Struct, frozen=True, kw_only=True):
-    """What a point carries beside its vectors: what a bot needs to answer and to cite."""
+    """
+    What a point carries beside its vectors: what a bot needs to answer and to cite.
+
+    `translation_group`: the same for the points of pages that are each other in another
+    language; empty for a page that stands alone.
+    """
 
     url: str
     doc_id: str
@@ -277,6 +288,7 @@ class Payload(Struct, frozen=True, kw_only=True):
     effective_date: str = ""
     deprecated: bool = False
     stale: bool = False  # nothing names it any more
+    translation_group: str = ""
 
 
 class Point(Struct, frozen=True, kw_only=True):

@@ -38,7 +38,13 @@ class Leg(Struct, frozen=True, kw_only=True):
 
 
 class Hit(Struct, frozen=True, kw_only=True):
-    """A search result, best first, with what is needed to show, cite and explain it."""
+    """
+    A search result, best first, with what is needed to show, cite and explain it.
+
+    `translation_group`: as in a point's payload. `instead_of`: the URL of the same page in
+    another language, which was found first: the hit has its place and score. `others`: of
+    grouped hits, further chunks of the same page, best first.
+    """
 
     id: str
     score: float
@@ -60,3 +66,6 @@ class Hit(Struct, frozen=True, kw_only=True):
     status: str = ""
     effective_date: str = ""
     deprecated: bool = False
+    translation_group: str = ""
+    instead_of: str = ""
+    others: tuple[Hit, ...] = ()

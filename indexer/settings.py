@@ -138,12 +138,16 @@ class Search(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `fusion`: `dbsf` weighs the keyword leg by how much of the question it covers
     (`coverage_gate` 0: not at all), `weighted` is DBSF with `dense_weight` for the dense leg
     and the rest of 1 for the other, `rrf` goes by ranks alone.
+
+    `group`: hits are pages, with up to `group_size` of their chunks each.
     """
 
     prefetch: Positive = 200
     fusion: Literal["dbsf", "weighted", "rrf"] = "dbsf"
     coverage_gate: Annotated[float, Meta(ge=0, le=1)] = 0.4
     dense_weight: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    group: bool = False
+    group_size: Positive = 5
 
 
 class Policy(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

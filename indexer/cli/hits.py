@@ -25,7 +25,10 @@ def _hit(number: int, hit: Hit, *, explain: bool) -> str:
     head = f"{hit.score:.3f}"
     if not explain:
         head += ": " + ", ".join(f"{name} #{leg.rank} ({leg.score:.3f})" for name, leg in _legs(hit))
-    parts = [hit.url, *(_explained(hit) if explain else ()), *_text(hit)]
+    url = f"{hit.url} (instead of {hit.instead_of})" if hit.instead_of else hit.url
+    parts = [url, *(_explained(hit) if explain else ()), *_text(hit)]
+    for other in hit.others:
+        parts += [f"+ {other.topic}  [{other.score:.3f}]", *(f"  {line}" for line in _text(other))]
     return f"{number}. {hit.topic}  [{head}]\n" + "\n".join(f"   {line}" for line in parts)
 
 

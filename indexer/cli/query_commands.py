@@ -43,7 +43,7 @@ def add(app: typer.Typer) -> None:
     command(app, "export")(export)
 
 
-def search(
+def search(  # noqa: PLR0913 - options of a person
     session: Session,
     *,
     project_name: ProjectName,
@@ -57,6 +57,15 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Each leg's part of the score, and the terms that matched.")
     ] = False,
+    group: Annotated[
+        bool | None,
+        typer.Option(
+            "--group/--no-group", help="Hits are pages, with their best chunks (default: [search] group)."
+        ),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", help="The asker's, of pages in several (default: the question's).")
+    ] = "",
 ) -> None:
     """Ask the published index: hits with topic, text, URL, each leg's rank and score."""
     from indexer.cli.hits import shown
@@ -65,8 +74,8 @@ def search(
     if bool(query.strip()) == bool(questions):
         raise Misconfigured('ask one question ("…") or many with --in FILE')
     project = session.project(project_name)
-    wiring = session.wiring(project, {"search": {"fusion": fusion and fusion.value}})
-    wanted = ask.Wanted(mode=mode.value, limit=limit, explain=explain)
+    wiring = session.wiring(project, {"search": {"fusion": fusion and fusion.value, "group": group}})
+    wanted = ask.Wanted(mode=mode.value, limit=limit, explain=explain, grouped=True, language=language)
     if questions:
         for record in ask.answer_all(wiring, project, questions, wanted):
             session.console.data(record)

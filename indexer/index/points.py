@@ -9,7 +9,7 @@ import base64
 import binascii
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from indexer import ids
@@ -37,13 +37,20 @@ def point_ids(project_id: str, page: EmbeddedPage) -> list[str]:
 class PointMaker:
     """
     Makes the points of one generation. `dimension`: of every vector. `stale`: keys of the pages
-    that answer, but that nothing names any more.
+    that answer, but that nothing names any more. `translations`: key → group, as `translations.groups` gives.
     """
 
     def __init__(
-        self, project_id: str, *, dimension: int, weights: Weights, stale: Collection[str] = ()
+        self,
+        project_id: str,
+        *,
+        dimension: int,
+        weights: Weights,
+        stale: Collection[str] = (),
+        translations: Mapping[str, str] | None = None,
     ) -> None:
         self._stale = stale
+        self._translations = translations or {}
         self._project_id = project_id
         self._dimension = dimension
         self._weights = weights
@@ -94,6 +101,7 @@ class PointMaker:
                 effective_date=page.label.effective_date,
                 deprecated=page.label.deprecated,
                 stale=key in self._stale,
+                translation_group=self._translations.get(key, ""),
             ),
         )
 

@@ -27,7 +27,9 @@ PHASE = "embed"
 VERSION = 1
 # What a chunk outside legal text says of its place: nothing, so that it counts for nothing.
 _NO_PLACE = b',"article":"","point":"","points":[],"parent":""'
-_NO_LABEL = b',"label":{}}'  # and a page of no dataset; at the end, where no text can stand
+# And a page of no dataset, or in one language; at the end, where no text can stand.
+_NO_LABEL = b',"label":{}}'
+_NO_TRANSLATIONS = b',"translations":[]}'
 
 
 def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimension: int = 0) -> str:
@@ -45,8 +47,9 @@ def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimen
         "max_tokens": model.limits.max_tokens,
     }
     content = msgspec.json.encode(msgspec.structs.replace(chunked, signature="")).replace(_NO_PLACE, b"")
-    if content.endswith(_NO_LABEL):
-        content = content.removesuffix(_NO_LABEL) + b"}"
+    for nothing in (_NO_TRANSLATIONS, _NO_LABEL):
+        if content.endswith(nothing):
+            content = content.removesuffix(nothing) + b"}"
     return ids.signature(PHASE, VERSION, facts, content)
 
 
@@ -186,6 +189,7 @@ def _page(
         chunks=tuple(chunks),
         notes=page.notes,
         label=page.label,
+        translations=page.translations,
     )
 
 

@@ -19,6 +19,7 @@ from indexer.errors import Misconfigured, Refused
 from indexer.index.analysis import Analyzer, analyzer
 from indexer.index.bm25 import Statistics, Weights
 from indexer.index.points import PointMaker, chunk_text
+from indexer.index.translations import groups
 from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, VectorStore
 from indexer.settings import Index, Settings
 
@@ -66,10 +67,9 @@ def build(  # noqa: PLR0913 - what a manifest says, and the gate
 
     `pages` is called twice and must give the same pages in the same order. `prefixes`:
     what the model's adapter puts before questions and before passages. `stale`: keys of pages
-    that nothing names any more. `check` raises if
-    what was sealed must not go live, which removes it again. Raises
-    `Refused` if there is no chunk, `Misconfigured` if pages come from different models,
-    `Permanent` for a vector that cannot be searched; nothing is left behind then.
+    that nothing names any more. `check` raises if what was sealed must not go live, which
+    removes it again. Raises `Refused` if there is no chunk, `Misconfigured` if pages come from
+    different models, `Permanent` for a vector that cannot be searched; nothing is left then.
     """
     words = analyzer(settings.index.analyzer)
     survey = _Survey(words)
@@ -77,7 +77,8 @@ def build(  # noqa: PLR0913 - what a manifest says, and the gate
         survey.add(page)
     model, dimension = survey.model()
     snapshot = survey.statistics.snapshot(k1=settings.index.k1, b=settings.index.b)
-    points = PointMaker(project_id, dimension=dimension, weights=Weights(snapshot, words), stale=stale)
+    weights, versions = Weights(snapshot, words), groups(survey.translations)
+    points = PointMaker(project_id, dimension=dimension, weights=weights, stale=stale, translations=versions)
     facts: dict[str, Any] = {
         "signature": signature,
         "project_id": project_id,
@@ -130,17 +131,20 @@ class _Seen(Struct):
 
 
 class _Survey:
-    """First pass: words, and which models made the vectors."""
+    """First pass: words, which models made the vectors, which pages name translations."""
 
     def __init__(self, words: Analyzer) -> None:
         self.statistics = Statistics(words)
         self.pages = 0
+        self.translations: dict[str, tuple[str, ...]] = {}
         self._models: dict[tuple[str, int], _Seen] = {}
 
     def add(self, page: EmbeddedPage) -> None:
         if not page.chunks:
             return
         self.pages += 1
+        if page.translations:
+            self.translations[ids.url_key(page.url)] = page.translations
         self._models.setdefault((page.model, page.dimension), _Seen(page.url)).pages += 1
         for chunk in page.chunks:
             self.statistics.add(chunk_text(chunk))

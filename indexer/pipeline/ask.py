@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,17 +19,25 @@ from indexer.ports import Project, Reader
 
 if TYPE_CHECKING:
     from indexer.search.report import Change, Evaluation
+    from indexer.search.vocabulary import Vocabulary
 
 BATCH = 64
 MODES = ("hybrid", "dense", "bm25")
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """How questions are to be answered. `explain`: with the terms that the keyword leg matched."""
+    """
+    How questions are to be answered. `explain`: with the terms that the keyword leg matched.
+
+    `grouped`: as `[search] group` says; without it, hits are chunks. `language`: the asker's;
+    empty: as each question shows.
+    """
 
     mode: str = "hybrid"
     limit: int = 10
     explain: bool = False
+    grouped: bool = False
+    language: str = ""
 
 
 def answer(wiring: Wiring, project: Project, question: str, wanted: Wanted) -> list[Hit]:
@@ -110,7 +118,7 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
     from indexer.index.analysis import analyzer
     from indexer.search import hybrid
 
-    snapshot = reader.snapshot
+    snapshot, settings = reader.snapshot, wiring.settings.search
     return hybrid.search_many(
         reader,
         questions,
@@ -118,9 +126,30 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
         embed_queries=None if wanted.mode == "bm25" else embedder(wiring, reader),
         mode=wanted.mode,
         limit=wanted.limit,
-        settings=wiring.settings.search,
-        extras=hybrid.Extras(explain=wanted.explain),
+        settings=settings,
+        extras=hybrid.Extras(
+            explain=wanted.explain,
+            group=settings.group_size if settings.group and wanted.grouped else 0,
+            language=partial(_language, wiring, reader.manifest.language, wanted.language),
+        ),
     )
+
+
+def _language(wiring: Wiring, default: str, given: str, question: str, languages: Collection[str]) -> str:
+    """Which of `languages` the asker's is: the given one, else the question's, else the project's."""
+    from indexer.search.language import language_of
+
+    if given:
+        return given
+    vocabulary = _vocabulary(wiring.settings.policy.vocabulary)
+    return language_of(question, languages, vocabulary=vocabulary, default=default)
+
+
+@lru_cache(maxsize=4)
+def _vocabulary(path: str) -> Vocabulary:
+    from indexer.search.vocabulary import load
+
+    return load(path)
 
 
 def embedder(wiring: Wiring, reader: Reader) -> Any:

@@ -8,12 +8,14 @@ run them. An artifact whose signature matches is left alone: that is all of resu
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from indexer.artifacts import UNLABELLED, ChunkedPage, EmbeddedPage, Outcome, Page, Reason
+from indexer.artifacts import UNLABELLED, ChunkedPage, EmbeddedPage, Label, Outcome, Page, Reason
 from indexer.errors import Permanent, Retryable
 from indexer.ids import digest, url_key
 from indexer.ports import Artifacts, Chat, Embed, VectorCache
@@ -53,11 +55,24 @@ def chunk_slice(job: ChunkJob, keys: list[str]) -> list[Done]:
 
 
 def chunk_signature(page: Page, *, settings: Chunking, chat_model: str) -> str:
-    """What the chunks of a page stand for; a page of a dataset is another one under another label."""
+    """What the chunks of a page stand for, with its label and its translations."""
     from indexer.phases import chunk as phase
 
     signature = phase.signature_of(page, settings=settings, chat_model=chat_model)
-    return signature if page.label == UNLABELLED else digest(signature, msgspec.json.encode(page.label))
+    return _marked(signature, page.label, translations_of(page))
+
+
+def translations_of(page: Page) -> tuple[str, ...]:
+    """Keys of the URLs that a page names as itself in other languages."""
+    own = {page.url, *page.aliases}
+    return tuple(sorted({url_key(url) for url in page.alternates.values() if url not in own}))
+
+
+def _marked(signature: str, label: Label, translations: tuple[str, ...]) -> str:
+    """A page of a dataset is another one under another label, one with translations among others."""
+    if label != UNLABELLED:
+        signature = digest(signature, msgspec.json.encode(label))
+    return digest(signature, "translations", *translations) if translations else signature
 
 
 def _chunk_one(job: ChunkJob, key: str) -> Done:
@@ -67,15 +82,20 @@ def _chunk_one(job: ChunkJob, key: str) -> Done:
     if page is None:
         return Done(key=key, reason=Reason.CHUNK_FAILED, detail="its page artifact is missing or damaged")
     model = job.chat.model if job.chat else ""
-    signature = chunk_signature(page, settings=job.settings, chat_model=model)
+    signature = phase.signature_of(page, settings=job.settings, chat_model=model)
+    translations = translations_of(page)
+    marked = _marked(signature, page.label, translations)
     old = None if job.force else job.artifacts.load(ChunkedPage, key)
-    if old is not None and old.signature == signature:
+    if old is not None and old.signature == marked:
         return Done(key=key, url=page.url, count=len(old.chunks), kept=True)
-    try:
-        chunked = phase.chunk(page, settings=job.settings, chat=job.chat)
-    except (Retryable, Permanent) as error:
-        return Done(key=key, url=page.url, reason=Reason.CHUNK_FAILED, detail=str(error))
-    chunked = replace(chunked, signature=signature, label=page.label)
+    if old is not None and old.signature == _marked(signature, old.label, old.translations):
+        chunked = old  # what is said of the page is new, its chunks are not
+    else:
+        try:
+            chunked = phase.chunk(page, settings=job.settings, chat=job.chat)
+        except (Retryable, Permanent) as error:
+            return Done(key=key, url=page.url, reason=Reason.CHUNK_FAILED, detail=str(error))
+    chunked = replace(chunked, signature=marked, label=page.label, translations=translations)
     job.artifacts.save(key, chunked)
     note = chunked.notes[0] if chunked.notes and job.chat is not None else ""
     return Done(key=key, url=page.url, count=len(chunked.chunks), note=note)
@@ -111,8 +131,8 @@ def embed_slice(job: EmbedJob, keys: list[str], counts: EmbedCounts) -> list[Don
         if chunked is None:
             done.append(Done(key=key, reason=Reason.EMBED_FAILED, detail="its chunks are missing or damaged"))
             continue
-        signature = phase.signature_of(chunked, model=job.model, adapter=job.adapter, dimension=job.dimension)
-        if not job.force and job.artifacts.signature(EmbeddedPage, key) == signature:
+        sign = partial(phase.signature_of, model=job.model, adapter=job.adapter, dimension=job.dimension)
+        if not job.force and (_fresh(job, key, sign(chunked)) or _renamed(job, key, chunked, sign)):
             done.append(Done(key=key, url=chunked.url, count=len(chunked.chunks), kept=True))
         else:
             owed[chunked.url] = chunked
@@ -136,3 +156,18 @@ def embed_slice(job: EmbedJob, keys: list[str], counts: EmbedCounts) -> list[Don
             job.artifacts.save(key, result)
             done.append(Done(key=key, url=result.url, count=len(result.chunks)))
     return done
+
+
+def _fresh(job: EmbedJob, key: str, signature: str) -> bool:
+    return job.artifacts.signature(EmbeddedPage, key) == signature
+
+
+def _renamed(job: EmbedJob, key: str, chunked: ChunkedPage, sign: Callable[[ChunkedPage], str]) -> bool:
+    """Whether only its translations are new: then the page's vectors are taken over, with them."""
+    old = job.artifacts.load(EmbeddedPage, key)
+    if old is None or old.translations == chunked.translations:
+        return False
+    if old.signature != sign(replace(chunked, translations=old.translations)):
+        return False
+    job.artifacts.save(key, replace(old, signature=sign(chunked), translations=chunked.translations))
+    return True

@@ -9,7 +9,8 @@ on how deep the legs are (hence a depth that does not depend on the limit).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from indexer.artifacts import Payload
 from indexer.errors import Misconfigured, Permanent
 from indexer.hits import Hit, Leg
 from indexer.ports import Reader, Scored, Sparse, Where
+from indexer.search.arrange import Place, by_page, has_translations, in_one_language
 from indexer.search.explain import matches, spellings
 from indexer.search.fusion import Fused, fuse, normalised, reciprocal
 from indexer.search.legs import Coverage, nearest, words_of
@@ -36,9 +38,16 @@ Analyze = Callable[[str], list[str]]
 
 
 class Extras(Struct, frozen=True, kw_only=True):
-    """What an answer may have besides. `explain`: the terms that the keyword leg matched."""
+    """
+    What an answer may have besides. `explain`: the terms that the keyword leg matched.
+
+    `group`: hits are pages, with up to so many chunks each; 0: hits are chunks. `language`:
+    which of some languages a question is in; with it, no page comes in two languages.
+    """
 
     explain: bool = False
+    group: int = 0
+    language: Callable[[str, Collection[str]], str] | None = None
 
 
 class _Asked(Struct):
@@ -144,10 +153,26 @@ class _Search:
     def answer(self, questions: list[str]) -> Iterator[list[Hit]]:
         asked = self._prepare(questions)
         self._ask(asked)
-        ranked = [self._rank(one, weight)[: self.limit] for one, weight in self._weighed(asked)]
-        payloads = self.reader.payloads(sorted({name for ranking in ranked for name, _ in ranking}))
+        ranked = [self._rank(one, weight) for one, weight in self._weighed(asked)]
+        first = None if self.extras.group else self.limit
+        payloads = self.reader.payloads(sorted({place.id for ranking in ranked for place in ranking[:first]}))
         for one, ranking in zip(asked, ranked, strict=True):
-            yield self._hits(one, ranking, payloads)
+            yield self._hits(one, *self._arranged(one, ranking, payloads))
+
+    def _arranged(
+        self, one: _Asked, ranking: list[Place], known: dict[str, Payload]
+    ) -> tuple[list[tuple[Place, list[Place]]], dict[str, Payload]]:
+        """What is shown, each with further chunks of its page, and the payloads of it all."""
+        extras, limit = self.extras, self.limit
+        language = extras.language
+        if language is not None and has_translations(
+            [known[place.id] for place in ranking if place.id in known]
+        ):
+            known = known | self.reader.payloads([place.id for place in ranking if place.id not in known])
+            ranking = in_one_language(ranking, known, language_of=partial(language, one.text))
+        if extras.group:
+            return by_page(ranking, known, size=extras.group)[:limit], known
+        return [(place, []) for place in ranking[:limit]], known
 
     def _prepare(self, questions: list[str]) -> list[_Asked]:
         asked = [_Asked(text=question, terms=self.analyze(question)) for question in questions]
@@ -163,7 +188,7 @@ class _Search:
 
     def _ask(self, asked: list[_Asked]) -> None:
         """Both legs of all questions in one call of the engine."""
-        depth = self.settings.prefetch if self.mode == HYBRID else self.limit
+        depth = self.settings.prefetch if self.mode == HYBRID else max(self.limit, self.settings.prefetch)
         queries: list[Vector | Sparse] = [one.vector for one in asked if one.vector is not None]
         queries += [one.words for one in asked if one.words is not None]
         found = iter(nearest(self.reader, queries, depth, self.where))
@@ -174,13 +199,13 @@ class _Search:
             if one.words is not None:
                 one.bm25 = next(found)
 
-    def _rank(self, one: _Asked, weights: tuple[float, float]) -> list[tuple[str, float]]:
-        """(id, score) of all that was found, best first, ties by id."""
+    def _rank(self, one: _Asked, weights: tuple[float, float]) -> list[Place]:
+        """All that was found, best first, ties by id."""
         if self.mode != HYBRID:
-            return [(s.id, s.score) for s in (one.dense if self.mode == DENSE else one.bm25)]
+            return [Place(s.id, s.score) for s in (one.dense if self.mode == DENSE else one.bm25)]
         by = reciprocal if self.settings.fusion == RRF else normalised
         one.fused = fuse((one.dense, one.bm25), weights, normalise=by)
-        return sorted(one.fused.scores.items(), key=_best_first)
+        return [Place(name, score) for name, score in sorted(one.fused.scores.items(), key=_best_first)]
 
     def _weighed(self, asked: list[_Asked]) -> Iterator[tuple[_Asked, tuple[float, float]]]:
         """Each question with the weights of its legs."""
@@ -201,15 +226,21 @@ class _Search:
             yield 1.0, min(1.0, covered / self.settings.coverage_gate)
 
     def _hits(
-        self, one: _Asked, ranking: Sequence[tuple[str, float]], payloads: Mapping[str, Payload]
+        self, one: _Asked, shown: Sequence[tuple[Place, list[Place]]], payloads: Mapping[str, Payload]
     ) -> list[Hit]:
         fused = one.fused or Fused({}, ({}, {}), (None, None))
         dense = _legs(one.dense, fused.parts[0], fused.weights[0])
         bm25 = _legs(one.bm25, fused.parts[1], fused.weights[1])
         if self.extras.explain:
-            bm25 |= self._matched(one, {name: bm25[name] for name, _ in ranking if name in bm25}, payloads)
+            names = [place.id for best, others in shown for place in (best, *others) if place.id in bm25]
+            bm25 |= self._matched(one, {name: bm25[name] for name in names}, payloads)
+
+        def hit(place: Place) -> Hit:
+            return hit_of(place, payloads[place.id], dense.get(place.id), bm25.get(place.id))
+
         return [
-            hit_of(name, score, payloads[name], dense.get(name), bm25.get(name)) for name, score in ranking
+            replace(hit(best), others=tuple(map(hit, others))) if others else hit(best)
+            for best, others in shown
         ]
 
     def _matched(
@@ -243,11 +274,13 @@ def _legs(found: Sequence[Scored], parts: Mapping[str, float], weight: float | N
     }
 
 
-def hit_of(name: str, score: float, payload: Payload, dense: Leg | None, bm25: Leg | None) -> Hit:
+def hit_of(place: Place, payload: Payload, dense: Leg | None, bm25: Leg | None) -> Hit:
     """A point's payload as a hit."""
     return Hit(
-        id=name,
-        score=score,
+        id=place.id,
+        score=place.score,
+        instead_of=place.instead_of,
+        translation_group=payload.translation_group,
         url=payload.url,
         title=payload.title,
         topic=payload.topic,

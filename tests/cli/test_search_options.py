@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.shop import open_shop, sources
+from tests.support.shop import html, open_shop, sources
 
 
 @pytest.fixture
@@ -48,3 +48,77 @@ def test_a_search_explains_itself_and_fuses_as_it_is_told(indexer, shop, tmp_pat
     compared = indexer(*evaluate, "--fusion", "rrf", "--compare", str(report), "--json").ok().json
     assert compared["scores"][0]["fusion"] == "rrf"
     assert "hybrid, rrf" in indexer(*evaluate, "--fusion", "rrf").ok().out
+
+
+def _translated(title, body, language, links):
+    head = "".join(f'<link rel="alternate" hreflang="{code}" href="{path}">' for code, path in links.items())
+    return html(title, body, language).replace("</head>", f"{head}</head>")
+
+
+def test_a_page_in_two_languages_comes_once_in_the_askers(indexer):
+    """Its twin is dropped, gives up its place, and costs no embedding; a link of one side is none."""
+    ru, en = (
+        "<p>Доставка по городу стоит 700 рублей.</p>",
+        "<p>Delivery within the town costs 700 roubles.</p>",
+    )
+    both = {"ru": "/dostavka", "en": "/en/delivery"}
+    with open_shop(
+        {"/dostavka": ("Доставка", ru), "/en/delivery": ("Delivery", en), "/x": ("Иное", ru + "<p>!</p>")}
+    ) as site:
+        built = indexer("init-project", "--name", "p", "--language", "ru", *sources(site), "--json").ok().json
+
+        def asked(question, *more):
+            hits = indexer("search", "--project-name", "p", "--json", *more, question).ok().json
+            return [hit["url"].removeprefix(site.url("")) for hit in hits]
+
+        assert set(asked("сколько стоит доставка")) == {"/dostavka", "/en/delivery", "/x"}
+
+        site.page("/dostavka", _translated("Доставка", ru, "ru", both))
+        site.page("/en/delivery", _translated("Delivery", en, "en", both))
+        site.page("/x", _translated("Иное", ru + "<p>!</p>", "ru", {"en": "/en/delivery"}))
+        changed = indexer("reindex", "--project-name", "p", "--json").ok().json
+        assert (changed["embedded"], changed["points"]) == (0, built["points"])
+        assert changed["generation"] != built["generation"]
+
+        assert set(asked("сколько стоит доставка")) == {"/dostavka", "/x"}
+        assert set(asked("how much is delivery")) == {"/en/delivery", "/x"}
+        assert set(asked("700", "--language", "en")) == {"/en/delivery", "/x"}
+        hits = (
+            indexer("search", "--project-name", "p", "--json", "--language", "en", "стоит доставка по городу")
+            .ok()
+            .json
+        )
+        moved = next(hit for hit in hits if hit["url"].endswith("/en/delivery"))
+        assert moved["instead_of"] == site.url("/dostavka")
+        assert moved["translation_group"]
+        assert (
+            indexer("reindex", "--project-name", "p", "--json").ok().json["generation"]
+            == changed["generation"]
+        )
+
+
+def test_chunks_of_one_page_are_grouped(indexer):
+    """The best one stands for its page, the others under it, as often as it is set."""
+    parts = "".join(
+        f"<h2>Гарантия, часть {n}</h2><p>{'Гарантия на ремонт дверей. ' * 50}{n}</p>" for n in range(4)
+    )
+    with open_shop({"/g": ("Гарантия", parts), "/o": ("Окна", "<p>Окна без гарантии.</p>")}) as site:
+        indexer("init-project", "--name", "p", *sources(site)).ok()
+    ask = ("search", "--project-name", "p", "--mode", "bm25", "--limit", "3")
+    hits = indexer(*ask, "--group", "--json", "гарантия").ok().json
+    assert len(hits) == 2
+    page = next(hit for hit in hits if hit["url"].endswith("/g"))
+    assert len(page["others"]) >= 2
+    scores = [hit["score"] for hit in [page, *page["others"]]]
+    assert scores == sorted(scores, reverse=True)
+    assert {other["url"] for other in page["others"]} == {page["url"]}
+    assert "   + " in indexer(*ask, "--group", "гарантия").ok().out
+
+    indexer("set", "--project-name", "p", "search.group", "true").ok()
+    indexer("set", "--project-name", "p", "search.group_size", "2").ok()
+    assert [
+        len(hit["others"])
+        for hit in indexer(*ask, "--json", "гарантия").ok().json
+        if hit["url"].endswith("/g")
+    ] == [1]
+    assert all(not hit["others"] for hit in indexer(*ask, "--no-group", "--json", "гарантия").ok().json)

@@ -76,6 +76,7 @@ def test_a_point_carries_what_a_bot_needs() -> None:
         "effective_date": "",
         "deprecated": False,
         "stale": False,
+        "translation_group": "",
     }
 
 
