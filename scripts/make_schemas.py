@@ -19,7 +19,7 @@ import msgspec
 
 from indexer import __version__
 from indexer.adapters.bot import IDEMPOTENCY, SIGNATURE, TIMESTAMP
-from indexer.adapters.postgres_registry import BOT_TABLES, OWN_TABLE
+from indexer.adapters.postgres_registry import INDEXES, PROJECTS
 from indexer.adapters.registry import SqliteRegistry
 from indexer.artifacts import (
     Bm25Snapshot,
@@ -64,7 +64,7 @@ def generate() -> dict[str, str]:
     files = {f"{name}.schema.json": _json(_schema(kind)) for name, kind in TYPES.items()}
     files["registration.openapi.json"] = _json(_openapi())
     files["registry.sql"] = _registry()
-    files["registry.postgresql.sql"] = BOT_TABLES + OWN_TABLE
+    files["registry.postgresql.sql"] = PROJECTS + INDEXES
     return files
 
 

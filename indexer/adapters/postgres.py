@@ -37,6 +37,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _CONFIGURE = {
+    "22P05": "take NUL characters out of the prompts",
     "28": "correct the user or the password in its URL",
     "3D": "create that database, or correct the name in the URL",
     "25006": "name the primary server: this one only reads",
@@ -164,6 +165,12 @@ class Postgres:
             given = conninfo_to_dict(url)
         except self.driver.Error as error:
             raise Misconfigured(f"the registry's URL cannot be read: {self._said(error)}") from None
+        port, place = str(given.get("port", "")), f"{given.get('host', '')}{given.get('dbname', '')}"
+        if not re.fullmatch(r"[\d,]*", port) or "@" in place:  # both would be parts of the password
+            raise Misconfigured(
+                "the registry's URL cannot be read: write the letters / ? # : @ % of its password as "
+                "%2F %3F %23 %3A %40 %25"
+            )
         seconds = math.ceil(self._timeout)
         return {
             "connect_timeout": max(2, seconds),

@@ -9,8 +9,8 @@ tables of the bot may refer to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from indexer.adapters import registry_rows as rows
@@ -44,7 +44,7 @@ _KINDS: dict[str, dict[str, tuple[str, ...]]] = {
         "updated_at": ("timestamp with time zone", "timestamp without time zone", *_TEXT),
     },
 }
-BOT_TABLES = """\
+PROJECTS = """\
 CREATE TABLE IF NOT EXISTS projects (
     id text PRIMARY KEY,
     name text NOT NULL UNIQUE,
@@ -53,6 +53,8 @@ CREATE TABLE IF NOT EXISTS projects (
     prompts jsonb,
     language text
 );
+"""
+INDEXES = """\
 CREATE TABLE IF NOT EXISTS bm25_indexes (
     project_id text PRIMARY KEY REFERENCES projects (id),
     vocab jsonb,
@@ -61,8 +63,6 @@ CREATE TABLE IF NOT EXISTS bm25_indexes (
     num_docs integer,
     updated_at timestamptz
 );
-"""
-OWN_TABLE = """\
 CREATE TABLE project_state (
     project_id text PRIMARY KEY REFERENCES projects (id),
     bot_url text,
@@ -77,14 +77,17 @@ CREATE TABLE project_state (
 );
 """
 # json as text, decoded by us: whole numbers and fractions come back as what they were.
-_SELECT = rows.SELECT.replace("prompts,", "prompts::text,").replace("options,", "options::text,")
-_SELECT_BM25 = rows.SELECT_BM25.replace("vocab, idf,", "vocab::text, idf::text,")
+_SELECT, _SELECT_BM25, _SELECT_ENTRIES = (
+    re.sub(r"\b(prompts|options|vocab|idf),", r"\1::text,", select)
+    for select in (rows.SELECT, rows.SELECT_BM25, rows.SELECT_ENTRIES)
+)
 
 
 def _create(connection: Connection[Any]) -> None:
-    connection.execute(BOT_TABLES)
-    kinds = {table: _check(connection, table) for table in _KINDS}
-    connection.execute(OWN_TABLE.replace("project_id text", f"project_id {kinds['projects']['id']}"))
+    connection.execute(PROJECTS)
+    kind = _check(connection, "projects")["id"]
+    connection.execute(INDEXES.replace("project_id text", f"project_id {kind}"))
+    _check(connection, "bm25_indexes")
 
 
 def _check(connection: Connection[Any], table: str) -> dict[str, str]:
@@ -268,22 +271,8 @@ def _all(connection: Connection[Any]) -> list[Project]:
 
 
 def _entries(connection: Connection[Any]) -> list[Registered]:
-    return [_entry(connection, project) for project in _all(connection)]
-
-
-def _entry(connection: Connection[Any], project: Project) -> Registered:
-    row = _bm25_row(connection, project.id)
-    if row is None:
-        return Registered(project=project)
-    return Registered(project=project, snapshot=rows.snapshot_of(row), updated_at=_utc(row[-1]))
-
-
-def _utc(at: Any) -> str:
-    """A column `updated_at`, of whichever type: UTC, ISO 8601."""
-    if not isinstance(at, datetime):
-        return at or ""
-    known = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    return known.isoformat(timespec="seconds")
+    found = connection.execute(f'{_SELECT_ENTRIES} ORDER BY name COLLATE "C"').fetchall()
+    return [rows.entry_of(row) for row in found]
 
 
 def _bm25_row(connection: Connection[Any], project_id: str) -> rows.Row | None:

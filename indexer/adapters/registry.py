@@ -126,7 +126,8 @@ class SqliteRegistry:
 
     def bm25(self, project_id: str) -> Bm25Snapshot | None:
         """The live generation's snapshot."""
-        row = self._bm25_row(project_id)
+        with mapped(self.path):
+            row = self._connection.execute(f"{rows.SELECT_BM25} ?", [project_id]).fetchone()
         return rows.snapshot_of(row) if row else None
 
     def remove(self, id: str) -> None:  # noqa: A002
@@ -141,7 +142,9 @@ class SqliteRegistry:
 
     def entries(self) -> list[Registered]:
         """Everything, by name."""
-        return [self._entry(project) for project in self.all()]
+        with mapped(self.path):
+            found = self._connection.execute(f"{rows.SELECT_ENTRIES} ORDER BY name").fetchall()
+        return [rows.entry_of(row) for row in found]
 
     def adopt(self, entries: Sequence[Registered], *, force: bool = False) -> Adopted:
         """Take over what another registry holds. Raises `Misconfigured` as `rows.compared` does."""
@@ -161,17 +164,6 @@ class SqliteRegistry:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
-
-    def _bm25_row(self, project_id: str) -> rows.Row | None:
-        with mapped(self.path):
-            row: rows.Row | None = self._connection.execute(f"{rows.SELECT_BM25} ?", [project_id]).fetchone()
-        return row
-
-    def _entry(self, project: Project) -> Registered:
-        row = self._bm25_row(project.id)
-        if row is None:
-            return Registered(project=project)
-        return Registered(project=project, snapshot=rows.snapshot_of(row), updated_at=row[-1] or "")
 
     def _take(self, entry: Registered) -> None:
         project, snapshot = entry.project, entry.snapshot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -12,14 +13,15 @@ from indexer.errors import Misconfigured
 from indexer.ids import collection_name
 from indexer.records import Adopted, Project, Registered
 
+_PROJECT = "id, name, language, tg_api_key, tg_lead_group, prompts, bot_url, options, generation, registered"
+_BM25 = "vocab, idf, avg_dl, num_docs, analyzer, analyzer_version, k1, b, updated_at"
+_STATE = len(_PROJECT.split(", "))
 # A row of `projects` that another program wrote has no `project_state` yet.
-SELECT = (
-    "SELECT id, name, language, tg_api_key, tg_lead_group, prompts, bot_url, options, generation, registered "
-    "FROM projects LEFT JOIN project_state ON project_id = id"
-)
-SELECT_BM25 = (
-    "SELECT vocab, idf, avg_dl, num_docs, analyzer, analyzer_version, k1, b, updated_at "
-    "FROM bm25_indexes JOIN project_state USING (project_id) WHERE project_id = "
+SELECT = f"SELECT {_PROJECT} FROM projects LEFT JOIN project_state ON project_id = id"
+SELECT_BM25 = f"SELECT {_BM25} FROM bm25_indexes JOIN project_state USING (project_id) WHERE project_id = "
+SELECT_ENTRIES = (
+    f"SELECT {_PROJECT}, {_BM25} FROM projects LEFT JOIN project_state AS state ON state.project_id = id "
+    "LEFT JOIN bm25_indexes AS bm25 ON bm25.project_id = id"
 )
 Row = Sequence[Any]
 
@@ -118,6 +120,22 @@ def snapshot_of(row: Row) -> Bm25Snapshot | None:
         vocab=msgspec.json.decode(vocab, type=dict[str, int]),
         idf=msgspec.json.decode(idf, type=dict[str, float]),
     )
+
+
+def entry_of(row: Row) -> Registered:
+    """A row of `SELECT_ENTRIES`: of one statement, so that its snapshot is that of its generation."""
+    project, (vocab, *_, at) = project_of(row[:_STATE]), row[_STATE:]
+    if vocab is None:
+        return Registered(project=project)
+    return Registered(project=project, snapshot=snapshot_of(row[_STATE:]), updated_at=_utc(at))
+
+
+def _utc(at: Any) -> str:
+    """A column `updated_at`, of whichever type: UTC, ISO 8601."""
+    if not isinstance(at, datetime):
+        return at or ""
+    known = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    return known.isoformat(timespec="seconds")
 
 
 def compared(

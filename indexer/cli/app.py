@@ -15,6 +15,7 @@ from indexer.cli import (
     plan_command,
     project_commands,
     query_commands,
+    registry_command,
     reindex_command,
     run_commands,
     schedule_command,
@@ -67,6 +68,7 @@ run_commands.add(app)
 reindex_command.add(app)
 index_commands.add(app)
 schedule_command.add(app)
+registry_command.add(app)
 backup_commands.add(app)
 bot_command.add(app)
 project_commands.add(app)

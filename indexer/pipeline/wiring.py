@@ -73,9 +73,14 @@ class Wiring:
     @property
     def has_local_registry(self) -> bool:
         """Whether the projects folder has one."""
+        return self.local_registry_path.is_file()
+
+    @property
+    def local_registry_path(self) -> Path:
+        """The file of the projects folder's registry."""
         from indexer.adapters.registry import REGISTRY
 
-        return (self.projects_dir / REGISTRY).is_file()
+        return self.projects_dir / REGISTRY
 
     def close(self) -> None:
         """Close the files that were opened for good."""

@@ -120,6 +120,26 @@ def test_a_failed_write_of_the_snapshot_leaves_the_old_generation_with_its_own(o
     assert (registry.find(name="кафе"), registry.bm25(CAFE.id)) == (published, SNAPSHOT)
 
 
+def test_who_reads_both_at_once_never_gets_the_snapshot_of_another_generation(open_registry):
+    registry, reader = open_registry(), open_registry()
+    _published(registry, generation="0", snapshot=msgspec.structs.replace(SNAPSHOT, avg_dl=0.0))
+    end, seen = threading.Event(), set()
+
+    def read():
+        while not end.is_set():
+            (entry,) = reader.entries()
+            seen.add((entry.project.generation, entry.snapshot.avg_dl))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    for number in range(1, 30):
+        _publish(registry, CAFE, str(number), msgspec.structs.replace(SNAPSHOT, avg_dl=float(number)))
+    end.set()
+    thread.join()
+    assert seen
+    assert all(float(generation) == avg_dl for generation, avg_dl in seen)
+
+
 def test_an_update_leaves_the_live_generation_and_what_the_bot_was_told_alone(open_registry):
     """A command that read the row before a run ended must not take back what the run wrote."""
     registry = open_registry()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import socket
@@ -110,6 +111,8 @@ def _import_all() -> None:
         "indexer.pipeline.preload", "indexer.pipeline.run",
     ):  # fmt: skip
         importlib.import_module(name)
+    if importlib.util.find_spec("psycopg"):
+        importlib.import_module("psycopg")
 
 
 def _run() -> int:
