@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -151,6 +152,14 @@ class Registry(Protocol):
     @property
     def where(self) -> str:
         """A file or a server's address, without credentials."""
+        ...
+
+    def hold(self, name: str) -> AbstractContextManager[None]:
+        """
+        Hold the project of this name against writers on other machines, who use the same registry.
+
+        Raises `Busy` at once. A folder's own registry has none: there the folder's lock is enough.
+        """
         ...
 
     def probe(self) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -119,6 +119,29 @@ class Postgres:
 
         return self.transact(ask)
 
+    @contextlib.contextmanager
+    def holding(self, key: str) -> Iterator[str]:
+        """
+        Hold the advisory lock of `key` on a connection of its own; gives who has it instead, or nothing.
+
+        It is that of an open transaction, so that it ends with the connection, also through a pooler.
+        """
+        try:
+            connection = self._connected()
+        except self.driver.Error as error:
+            raise self._mapped(error) from None
+        try:
+            try:
+                connection.autocommit = False
+                connection.execute("SELECT set_config('idle_in_transaction_session_timeout', '0', true)")
+                holder = _holder(connection, key)
+            except self.driver.Error as error:
+                raise self._mapped(error) from None
+            yield holder
+        finally:
+            with contextlib.suppress(self.driver.Error):
+                connection.close()
+
     def close(self) -> None:
         """Close the connection; the next transaction opens another."""
         connection, self._connection = self._connection, None
@@ -128,11 +151,7 @@ class Postgres:
 
     def _once(self, work: Work[Result]) -> Result:
         if self._connection is None:
-            self._connection = self.driver.connect(
-                **self._parameters,
-                autocommit=True,
-                prepare_threshold=None,  # a pooler in between may give each transaction another connection
-            )
+            self._connection = self._connected()
         connection = self._connection
         with connection.transaction():
             limit = str(math.ceil(self._timeout * 1000))
@@ -141,6 +160,14 @@ class Postgres:
                 [limit, limit],
             )
             return work(connection)
+
+    def _connected(self) -> Connection[Any]:
+        opened: Connection[Any] = self.driver.connect(
+            **self._parameters,
+            autocommit=True,
+            prepare_threshold=None,  # a pooler in between may give each transaction another connection
+        )
+        return opened
 
     def _migrate(self, connection: Connection[Any], migrations: Sequence[Migration]) -> None:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
@@ -221,6 +248,21 @@ def _version(connection: Connection[Any]) -> int:
         return 0
     row = connection.execute("SELECT coalesce(max(version), 0) FROM indexer_migrations").fetchone()
     return int(row[0]) if row else 0
+
+
+def _holder(connection: Connection[Any], key: str) -> str:
+    """Take the advisory lock of `key`, or say who has it."""
+    got = connection.execute("SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))", [key]).fetchone()
+    if got and got[0]:
+        return ""
+    row = connection.execute(
+        "SELECT coalesce(host(client_addr), 'elsewhere'), to_char(xact_start AT TIME ZONE 'UTC', "
+        "'YYYY-MM-DD HH24:MI') FROM pg_locks JOIN pg_stat_activity USING (pid) "
+        "WHERE locktype = 'advisory' AND granted AND objsubid = 1 "
+        "AND (classid::bigint << 32 | objid::bigint) = hashtextextended(%s, 0)",
+        [key],
+    ).fetchone()
+    return f"from {row[0]}, since {row[1]} UTC" if row else "that has just ended"
 
 
 def _driver() -> Any:

@@ -9,20 +9,22 @@ tables of the bot may refer to it.
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from indexer.adapters import registry_rows as rows
 from indexer.adapters.postgres import Postgres, Result, Work
 from indexer.artifacts import Bm25Snapshot
 from indexer.clock import now
-from indexer.errors import Misconfigured
+from indexer.errors import Busy, Misconfigured
 from indexer.ports import Adopted, Project, Registered
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
+_HOLD = "indexer project"  # before a project's name: the key of its advisory lock
 _TEXT = ("text", "character varying")
 _JSON = ("jsonb", "json")
 # Columns that a bot may have made; `real` would round avg_dl, and no two may differ in one index.
@@ -130,6 +132,17 @@ class PostgresRegistry:
     def exists(self) -> bool:
         """Whether the tables were made; asking makes none."""
         return self._server.version() > 0
+
+    @contextlib.contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold a project against other machines. Raises `Busy` naming the holder at once."""
+        with self._server.holding(f"{_HOLD} {name}") as holder:
+            if holder:
+                raise Busy(
+                    f"project {name!r} of {self.where} is held by a run {holder}; wait for it to end, "
+                    "then run again"
+                )
+            yield
 
     def probe(self) -> None:
         """Ask the server whether it takes writes."""

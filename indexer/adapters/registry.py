@@ -7,6 +7,7 @@ stands in `project_state`. The file holds bot tokens: its mode is 0600.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -66,6 +67,10 @@ class SqliteRegistry:
     def where(self) -> str:
         """The file."""
         return str(self.path)
+
+    def hold(self, name: str) -> contextlib.AbstractContextManager[None]:  # noqa: ARG002 - the port's
+        """Nothing: whoever writes here holds the project's folder."""
+        return contextlib.nullcontext()
 
     def probe(self) -> None:
         """Take and release the write lock."""

@@ -93,11 +93,13 @@ class Wiring:
         """The project's folder."""
         return self.projects_dir / project.name
 
-    def lock(self, project: Project) -> contextlib.AbstractContextManager[None]:
-        """The project's writer lock; raises `Busy`."""
+    @contextlib.contextmanager
+    def lock(self, project: Project) -> Iterator[None]:
+        """The project's writer lock, here and in a registry that other machines share; raises `Busy`."""
         from indexer.adapters.locks import project_lock
 
-        return project_lock(self.folder(project))
+        with project_lock(self.folder(project)), self.registry.hold(project.name):
+            yield
 
     @contextlib.contextmanager
     def catalogue(self, project: Project) -> Iterator[SqliteCatalogue]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from indexer.errors import Misconfigured, Retryable
+from indexer.errors import Busy, Misconfigured, Retryable
 from indexer.ports import Project
 from tests.support.postgres import PASSWORD, QUOTED
 from tests.support.relay import Relay
@@ -125,6 +125,21 @@ def test_a_dropped_connection_is_opened_anew(registry, sql):
     registry.update(changed)
     sql(DROP)
     assert registry.all() == [changed]
+
+
+def test_a_project_is_held_against_other_machines_until_its_holder_ends(registry, sql, server_url):
+    other = PostgresRegistry(server_url, timeout=20)
+    with registry.hold("кафе"):
+        with pytest.raises(Busy, match=r"'кафе'.* from 127\.0\.0\.1, since 20"), other.hold("кафе"):
+            pass
+        with other.hold("another"):
+            pass
+        registry.add(CAFE)
+    with other.hold("кафе"):
+        sql(DROP)  # the holder's machine is gone
+        with registry.hold("кафе"):
+            pass
+    other.close()
 
 
 def test_a_server_that_went_away_is_said_to_be_away_and_comes_back(server_url):
