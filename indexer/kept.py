@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from indexer.artifacts import Bm25Snapshot, Outcome, Source, State
-from indexer.records import Adopted, Edition, Project, Registered, Resource, Response, UrlRow
+from indexer.records import Adopted, Edition, Entry, Project, Registered, Resource, Response, UrlRow
 
 
 class RawResponses(Protocol):
@@ -91,6 +91,16 @@ class Catalogue(Protocol):
     def keep_editions(self, generation: str, editions: Iterable[Edition]) -> None: ...
 
     def forget_editions(self, keep: Collection[str]) -> None: ...
+
+    def entry(self, phase: str, key: str) -> Entry | None:
+        """What a phase last found in order for a page."""
+        ...
+
+    def enter(self, entries: Iterable[Entry]) -> None: ...
+
+    def strike(self, keys: Iterable[str]) -> None:
+        """Forget what phases found for pages that are no more."""
+        ...
 
     def get(self, url: str) -> UrlRow | None: ...
 

@@ -23,6 +23,7 @@ from indexer.kept import Catalogue, Notify, RawResponses, Records, Registry
 from indexer.records import (
     Adopted,
     Edition,
+    Entry,
     Limits,
     Packed,
     Project,
@@ -55,6 +56,7 @@ __all__ = [
     "Chat",
     "Edition",
     "Embed",
+    "Entry",
     "Fetch",
     "Generation",
     "Limits",
@@ -226,6 +228,10 @@ class Artifacts(Protocol):
 
     def signature(self, kind: type[Artifact], key: str) -> str:
         """The stored signature without building the artifact; empty if there is none to trust."""
+        ...
+
+    def stamp(self, kind: type[Artifact], key: str) -> str:
+        """What tells one version of the file from any other without reading it; empty if there is none."""
         ...
 
     def dimension(self, key: str) -> int:

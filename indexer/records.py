@@ -91,6 +91,24 @@ class Edition(Struct, frozen=True, kw_only=True):
     chunks: int = 0
 
 
+class Entry(Struct, frozen=True, kw_only=True):
+    """
+    Two files that were seen to belong together: what a phase made (`target`) of what (`source`).
+
+    Both are stamps, see `ports.Artifacts.stamp`. `basis`: a digest of all else that the phase
+    depends on. `signature`, `dimension`: of the target; `count`: its chunks.
+    """
+
+    phase: str
+    key: str
+    basis: str
+    source: str
+    target: str
+    signature: str = ""
+    count: int = 0
+    dimension: int = 0
+
+
 class Resource(Struct, frozen=True, kw_only=True):
     """A sitemap, feed or robots.txt as last read, for conditional requests."""
 

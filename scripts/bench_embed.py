@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from indexer.adapters import onnx_graph
+from indexer.adapters.e5_engines import CEngine
 from indexer.adapters.e5_tokenizer import E5Tokenizer
 from indexer.adapters.e5_weights import E5Weights
-from indexer.adapters.local_model import CEngine, LocalModel, available_cores
+from indexer.adapters.local_model import LocalModel, available_cores
 
 TOKENS = 200
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from indexer.adapters.editions import Editions
+from indexer.adapters.ledger import LedgerEntries, create_ledger
 from indexer.adapters.sqlite import mapped, open_database, transaction
 from indexer.artifacts import Outcome, Source, State
 from indexer.clock import now
@@ -26,7 +27,7 @@ _COLUMNS = (
     "url, key, found_in, depth, lastmod, state, reason, detail, final_url, status, etag, last_modified, "
     "content, visit, tries, checked_at, fetched_at, facts, named, stale, turned, since"
 )
-_JSON_COLUMNS = ("found_in", "facts")
+_NAMES = tuple(_COLUMNS.split(", "))
 
 
 def _create(database: Any) -> None:
@@ -98,12 +99,12 @@ def _follow(database: Any) -> None:
     )  # fmt: skip
 
 
-class SqliteCatalogue(Editions):
+class SqliteCatalogue(Editions, LedgerEntries):
     """The URLs of the project in `folder`. Implements `ports.Catalogue`."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / CATALOGUE
-        self._connection = open_database(self.path, [_create, _follow])
+        self._connection = open_database(self.path, [_create, _follow, create_ledger])
 
     # ── URLs ────────────────────────────────────────────────────────────────────────────
 
@@ -362,9 +363,8 @@ def _json(value: object) -> str:
 
 
 def _row(row: tuple[Any, ...]) -> UrlRow:
-    values = dict(zip((name.strip() for name in _COLUMNS.split(",")), row, strict=True))
-    for name in _JSON_COLUMNS:
-        values[name] = msgspec.json.decode(values[name])
-    values["found_in"] = tuple(values["found_in"])
+    values = {name: value for name, value in zip(_NAMES, row, strict=True) if value is not None}
+    values["found_in"] = tuple(msgspec.json.decode(values.get("found_in", "[]")))
+    values["facts"] = msgspec.json.decode(values["facts"])
     values["state"] = State(values["state"])
-    return UrlRow(**{name: value for name, value in values.items() if value is not None})
+    return UrlRow(**values)

@@ -48,6 +48,7 @@ class FileArtifacts:
         """`previous`: where pages go that are replaced or removed, until `forget_previous`."""
         self.root = root
         self.previous = previous
+        self._root = str(root)  # a path's text is slow to make
 
     def load(self, kind: type[Artifact], key: str) -> Artifact | None:
         """The artifact, or `None` if it is missing, truncated or foreign (named in the log)."""
@@ -67,6 +68,14 @@ class FileArtifacts:
         data = self._read(path)
         head = self._head(path, data, key) if data is not None else None
         return head.signature if head else ""
+
+    def stamp(self, kind: type[Artifact], key: str) -> str:
+        """Inode, size and time of change: every version is a file of its own, so no two share a stamp."""
+        try:
+            found = os.stat(f"{self._root}/{FOLDERS[kind]}/{key}.json")  # noqa: PTH116 - a Path costs more than the call
+        except OSError:
+            return ""
+        return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
 
     def dimension(self, key: str) -> int:
         """Of the stored vectors of a page; 0 if there are none to trust."""

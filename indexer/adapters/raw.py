@@ -27,7 +27,8 @@ log = logging.getLogger("indexer")
 
 HEADERS = ("content-type", "x-robots-tag", "etag", "last-modified", "cf-mitigated")
 _LEVEL = 3  # within a tenth of the size of level 6, in half of its time
-_LONGEST_HEAD = 65_536
+_LONGEST_HEAD, _USUAL_HEAD = 65_536, 2_048
+_GZIP = 31  # zlib's window bits for a gzip stream
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, msgspec.MsgspecError, UnicodeDecodeError)
 
 
@@ -45,6 +46,7 @@ class FileRaw:
     def __init__(self, root: Path, *, limit: int) -> None:
         self.root = root
         self.limit = limit
+        self._folder = str(root / RAW)  # asked for every URL of a run, and a path's text is slow to make
 
     def save(self, response: Response, visit: int) -> None:
         """Keep the answer of run `visit` in place of an older one. Raises `IndexerError` naming the path."""
@@ -92,8 +94,13 @@ class FileRaw:
     def visit(self, url: str) -> int:
         """The run that asked for the kept answer; 0 if there is none."""
         try:
-            with gzip.open(self._path(url_key(url)), "rb") as file:
-                return msgspec.json.decode(file.readline(_LONGEST_HEAD), type=_Head).visit
+            with open(f"{self._folder}/{url_key(url)}{RAW_SUFFIX}", "rb", buffering=0) as file:  # noqa: PTH123
+                data = file.read(_USUAL_HEAD)
+                head, end, _ = zlib.decompressobj(_GZIP).decompress(data, _USUAL_HEAD).partition(b"\n")
+                if not end:
+                    data += file.read(_LONGEST_HEAD)
+                    head = zlib.decompressobj(_GZIP).decompress(data, _LONGEST_HEAD).partition(b"\n")[0]
+            return msgspec.json.decode(head, type=_Head).visit
         except (OSError, *_DAMAGED):
             return 0
 

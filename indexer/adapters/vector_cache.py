@@ -15,8 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from indexer.adapters.sqlite import mapped, open_database, reading, transaction
 from indexer.errors import IndexerError
 from indexer.ports import Vector
@@ -31,6 +29,18 @@ Result = TypeVar("Result")
 
 def _create(database: Any) -> None:
     database.conn.execute("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID")
+
+
+def _vector(blob: bytes) -> Vector:
+    import numpy as np  # a night without news needs no vector
+
+    return np.frombuffer(blob, "<f4").astype(np.float32)
+
+
+def _blob(vector: Vector) -> bytes:
+    import numpy as np
+
+    return np.asarray(vector, "<f4").tobytes()
 
 
 class SqliteVectorCache:
@@ -55,12 +65,12 @@ class SqliteVectorCache:
             some = keys[start : start + KEYS_PER_QUERY]
             for key, blob in self._guarded(partial(_select, keys=some)):
                 if len(blob) % 4 == 0:
-                    found[key.hex()] = np.frombuffer(blob, "<f4").astype(np.float32)
+                    found[key.hex()] = _vector(blob)
         return found
 
     def put(self, vectors: Mapping[str, Vector]) -> None:
         """Add or replace, all or nothing."""
-        rows = [(bytes.fromhex(key), np.asarray(vector, "<f4").tobytes()) for key, vector in vectors.items()]
+        rows = [(bytes.fromhex(key), _blob(vector)) for key, vector in vectors.items()]
 
         def insert(connection: sqlite3.Connection) -> None:
             with transaction(connection):
@@ -128,7 +138,7 @@ class ReadOnlyVectors:
             with reading(self.path) as connection, mapped(self.path):
                 for start in range(0, len(keys), KEYS_PER_QUERY):
                     for key, blob in _select(connection, keys=keys[start : start + KEYS_PER_QUERY]):
-                        found[key.hex()] = np.frombuffer(blob, "<f4").astype(np.float32)
+                        found[key.hex()] = _vector(blob)
         except IndexerError as error:
             log.info("%s", error)
         return found

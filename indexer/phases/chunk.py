@@ -57,6 +57,15 @@ class Cut(Struct, frozen=True, kw_only=True):
 
 def signature_of(page: Page, *, settings: Chunking, chat_model: str) -> str:
     """What the chunks of `page` stand for. `chat_model`: its name, or an empty string for none."""
+    return ids.signature(NAME, VERSION, _facts(settings, chat_model), page.content)
+
+
+def basis_of(*, settings: Chunking, chat_model: str) -> str:
+    """What chunks depend on besides their page."""
+    return ids.signature(NAME, VERSION, _facts(settings, chat_model))
+
+
+def _facts(settings: Chunking, chat_model: str) -> dict[str, object]:
     facts: dict[str, object] = {
         "max_chars": settings.max_chars,
         "max_tokens": settings.max_tokens,
@@ -64,7 +73,7 @@ def signature_of(page: Page, *, settings: Chunking, chat_model: str) -> str:
     }
     if chat_model and settings.llm:
         facts |= {"model": chat_model, "prompt": prompt.VERSION, "window": settings.window}
-    return ids.signature(NAME, VERSION, facts, page.content)
+    return facts
 
 
 def chunk(page: Page, *, settings: Chunking, chat: Chat | None) -> ChunkedPage:

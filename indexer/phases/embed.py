@@ -39,18 +39,25 @@ def signature_of(chunked: ChunkedPage, *, model: Embed, adapter: str = "", dimen
     Costs no model call. `adapter` and `dimension` are the settings' values (empty, 0: the
     model's own).
     """
-    shape = adapter_for(model.model, adapter)
-    facts = {
-        "model": model.identity,
-        "prefix": shape.passage_prefix,
-        "dimension": dimension,
-        "max_tokens": model.limits.max_tokens,
-    }
     content = msgspec.json.encode(msgspec.structs.replace(chunked, signature="")).replace(_NO_PLACE, b"")
     for nothing in (_NO_TRANSLATIONS, _NO_LABEL):
         if content.endswith(nothing):
             content = content.removesuffix(nothing) + b"}"
-    return ids.signature(PHASE, VERSION, facts, content)
+    return ids.signature(PHASE, VERSION, _facts(model, adapter, dimension), content)
+
+
+def basis_of(*, model: Embed, adapter: str = "", dimension: int = 0) -> str:
+    """What vectors depend on besides their chunks."""
+    return ids.signature(PHASE, VERSION, _facts(model, adapter, dimension))
+
+
+def _facts(model: Embed, adapter: str, dimension: int) -> dict[str, object]:
+    return {
+        "model": model.identity,
+        "prefix": adapter_for(model.model, adapter).passage_prefix,
+        "dimension": dimension,
+        "max_tokens": model.limits.max_tokens,
+    }
 
 
 def embed(

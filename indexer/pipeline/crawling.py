@@ -13,6 +13,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 
 from indexer.artifacts import Outcome, Reason, Source, State
 from indexer.crawl.frontier import Frontier, Lead, Refused
@@ -22,6 +23,7 @@ from indexer.crawl.urls import netloc
 from indexer.pipeline import evidence
 from indexer.pipeline.discovery import RobotsFiles, Sitemaps
 from indexer.pipeline.journal import SECONDS, Journal, as_outcome
+from indexer.pipeline.ledger import page_stands
 from indexer.pipeline.reading import Keeping, Readers, reading_of
 from indexer.pipeline.rendering import Rendering
 from indexer.pipeline.revisits import Budget
@@ -72,6 +74,7 @@ class Crawling:
             max_file=int(self.crawl.max_body_mb * 2**20),
             raw=tools.raw,
             visit=visit,
+            whole=partial(page_stands, catalogue, tools.artifacts),
         )
         self.hosts: dict[str, asyncio.Queue[Source]] = {}
         self.workers: list[asyncio.Task[None]] = []
@@ -308,7 +311,8 @@ class Crawling:
         if outcome.reason and standing:
             log.info("%s: %s", source.url, outcome.detail)
         dead = takes_page(outcome, row)
-        self.journal.settle(evidence.bury(outcome, row) if dead else outcome, dead=dead)
+        said = evidence.bury(outcome, row) if dead else outcome
+        self.journal.settle(said, dead=dead, weight=0 if outcome.not_modified else 1)
         self._settle_waiting(outcome)
 
     def _settle_waiting(self, target: Outcome) -> None:

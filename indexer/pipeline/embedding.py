@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from indexer.errors import Misconfigured, ModelChanged
 from indexer.pipeline import work
+from indexer.pipeline.ledger import EMBED, Ledger
 from indexer.pipeline.wiring import Wiring
-from indexer.ports import Artifacts
+from indexer.ports import Artifacts, Catalogue
 
 SLICE = 32  # pages whose chunks share batches; a kill loses at most the batch in flight
 _CHANGES = 2  # how often a model may change its dimension within one run
@@ -26,10 +27,17 @@ class Embedding:
     """Embeds pages; `counts` says how many texts were sent and how many were known."""
 
     def __init__(
-        self, wiring: Wiring, artifacts: Artifacts, *, force: bool, say: Callable[[str], None]
+        self,
+        wiring: Wiring,
+        artifacts: Artifacts,
+        catalogue: Catalogue,
+        *,
+        force: bool,
+        say: Callable[[str], None],
     ) -> None:
         models = wiring.settings.models
         self._artifacts = artifacts
+        self._catalogue = catalogue
         self._say = say
         self._job = work.EmbedJob(
             artifacts=artifacts,
@@ -86,12 +94,21 @@ class Embedding:
         return results
 
     def _slices(self, keys: list[str], job: work.EmbedJob) -> Iterator[work.Done]:
-        for start in range(0, len(keys), SLICE):
-            yield from work.embed_slice(job, keys[start : start + SLICE], self.counts)
+        from indexer.phases import embed as phase
+
+        basis = phase.basis_of(model=job.model, adapter=job.adapter, dimension=job.dimension)
+        ledger = Ledger(self._catalogue, self._artifacts, phase=EMBED, basis=basis)
+        settled, owed = ([], keys) if job.force else ledger.split(keys)
+        yield from settled
+        for start in range(0, len(owed), SLICE):
+            for done in work.embed_slice(job, owed[start : start + SLICE], self.counts):
+                ledger.note(done)
+                yield done
+        ledger.flush()
 
     def _odd(self, results: dict[str, work.Done]) -> tuple[list[str], int]:
         """Pages whose vectors do not have the dimension that all should have, and that dimension."""
-        found = {key: self._artifacts.dimension(key) for key, done in results.items() if not done.reason}
+        found = {key: done.dimension for key, done in results.items() if not done.reason}
         known = Counter(dimension for dimension in found.values() if dimension)
         if len(known) <= 1 and not self._job.model.dimension:
             return [], 0

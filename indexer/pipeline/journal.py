@@ -46,7 +46,8 @@ class Journal:
         """
         What became of a URL. `dead`: its page is no more, the artifact goes first.
 
-        `weight` 0: a URL that cost no request may wait for a fuller batch.
+        `weight` 0: a URL that cost no request, or one that is cheap to make again, may wait for
+        a fuller batch.
         """
         self._outcomes[outcome.url] = outcome
         if dead:

@@ -36,26 +36,32 @@ class InlineExecutor(Executor):
 
 
 class WorkerProcesses(Executor):
-    """A process pool that survives the death of a worker: the calls in flight fail, the next succeed."""
+    """
+    A process pool that survives the death of a worker: the calls in flight fail, the next succeed.
+
+    It costs nothing until the first call.
+    """
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._lock = threading.Lock()
-        self._pool = self._open()
+        self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Submit to the living pool, opening a new one if a worker died."""
         with self._lock:
-            try:
-                return self._pool.submit(fn, *args, **kwargs)
-            except BrokenProcessPool:
-                self._pool.shutdown(wait=False)
-                self._pool = self._open()
-                return self._pool.submit(fn, *args, **kwargs)
+            if self._pool is not None:
+                try:
+                    return self._pool.submit(fn, *args, **kwargs)
+                except BrokenProcessPool:
+                    self._pool.shutdown(wait=False)
+            self._pool = self._open()
+            return self._pool.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers."""
-        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+        if self._pool is not None:
+            self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
     def _open(self) -> ProcessPoolExecutor:
         # Never fork: the driver has threads. A fork server imports the heavy modules once.

@@ -11,6 +11,7 @@ from msgspec import Struct
 from indexer.artifacts import Bm25Snapshot, EmbeddedPage, Manifest, Registration
 from indexer.errors import Exit, IndexerError, Misconfigured, Permanent, Refused, Retryable
 from indexer.pipeline.gates import Asked, Gates
+from indexer.pipeline.ledger import vectors_signature
 from indexer.pipeline.report import Progress
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Edition, Project, VectorStore
@@ -55,7 +56,7 @@ def publish(
     mine = current is not None and current.project_id == project.id
     if current is not None and mine:  # what a run that was killed after its swap still owes
         project = finish(wiring, project, artifacts, store, current)
-    signed = _signed(artifacts, contents)
+    signed = _signed(catalogue, artifacts, contents)
     if not signed:
         raise _nothing(project, current)
     stale = {row.key for row in catalogue.stale()}
@@ -99,9 +100,9 @@ def _collect(wiring: Wiring, store: VectorStore, catalogue: Catalogue, first: li
     catalogue.forget_editions(store.generations())
 
 
-def _signed(artifacts: Artifacts, keys: Iterable[str]) -> list[tuple[str, str]]:
+def _signed(catalogue: Catalogue, artifacts: Artifacts, keys: Iterable[str]) -> list[tuple[str, str]]:
     """Key and signature of every page that has vectors."""
-    signed = ((key, artifacts.signature(EmbeddedPage, key)) for key in sorted(keys))
+    signed = ((key, vectors_signature(catalogue, artifacts, key)) for key in sorted(keys))
     return [(key, signature) for key, signature in signed if signature]
 
 

@@ -18,10 +18,10 @@ from msgspec import Struct
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Reason, Sources, State
 from indexer.errors import Exit, Misconfigured, NothingListed, Refused
 from indexer.pipeline import publish, work
+from indexer.pipeline.chunking import chunk_pages
 from indexer.pipeline.datasets import label_pages
-from indexer.pipeline.drive import drive
 from indexer.pipeline.embedding import Embedding
-from indexer.pipeline.pools import open_processes, open_threads
+from indexer.pipeline.pools import open_processes
 from indexer.pipeline.report import Progress, Report, count
 from indexer.pipeline.sites import site_documents
 from indexer.pipeline.telling import Telling
@@ -29,7 +29,6 @@ from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 
 PHASES = ("scrape", "chunk", "embed", "index")
-CHATS_AT_ONCE = 8
 LATER = (Reason.CHUNK_FAILED, Reason.EMBED_FAILED)
 
 
@@ -270,13 +269,10 @@ class _Run:
             artifacts=self.artifacts, settings=self.wiring.settings.chunk, chat=chat, force=self.request.force
         )
         calls = chat.calls if chat else 0
-        with open_threads(CHATS_AT_ONCE if self.wiring.settings.run.workers else 0) as threads:
-            pool, size = (threads, 1) if chat else (self.pool, 16)
-            results = drive(
-                pool, work.chunk_slice, job, sorted(live), poisoned=_poisoned, size=size, width=16
-            )
-            with closing(results):
-                self.report.chunks = self.gather("Chunking", results, live)
+        workers = self.wiring.settings.run.workers
+        chunking = chunk_pages(job, sorted(live), catalogue=self.catalogue, pool=self.pool, workers=workers)
+        with closing(chunking) as results:
+            self.report.chunks = self.gather("Chunking", results, live)
         self.report.chat_calls = (chat.calls if chat else 0) - calls
         if self.notes:
             self.progress.say(
@@ -288,7 +284,9 @@ class _Run:
 
     def embed(self, live: dict[str, str]) -> None:
         """Chunks → embedded chunks."""
-        embedding = Embedding(self.wiring, self.artifacts, force=self.request.force, say=self.progress.say)
+        embedding = Embedding(
+            self.wiring, self.artifacts, self.catalogue, force=self.request.force, say=self.progress.say
+        )
         keys = [key for key in sorted(live) if live[key] not in self.troubles]
         try:
             done = embedding.all(keys, lambda count: self.progress.step("Embedding", count, len(keys)))
@@ -347,9 +345,11 @@ class _Run:
 
     def drop_dead(self, kind: type[Any], live: Collection[str]) -> None:
         """Remove artifacts of pages that are no more."""
-        for key in list(self.artifacts.keys(kind)):
-            if key not in live:
-                self.artifacts.delete(kind, key)
+        dead = [key for key in self.artifacts.keys(kind) if key not in live]
+        for key in dead:
+            self.artifacts.delete(kind, key)
+        if dead:
+            self.catalogue.strike(dead)
 
     def settle(self) -> None:
         """
@@ -388,7 +388,3 @@ def _waiting(failed: int, host: str) -> str:
     """How a scrape goes on: errors so far, and the host that most URLs are still to come from."""
     parts = [f"{failed} failed" if failed else "", f"waiting for {host}" if host else ""]
     return ", ".join(part for part in parts if part)
-
-
-def _poisoned(key: str) -> work.Done:
-    return work.Done(key=key, reason=Reason.CHUNK_FAILED, detail="it ended the worker that read it")

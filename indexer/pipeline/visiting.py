@@ -7,6 +7,7 @@ takes a page away: gone, not found, not to be indexed, moved, or turned into no 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -66,7 +67,10 @@ class Visitor:
         max_file: int,
         raw: RawResponses | None = None,
         visit: int = 0,
+        whole: Callable[[str], bool] | None = None,
     ) -> None:
+        """`whole`: whether a page's artifact is in order, if there is a quicker way than to read it."""
+        self._whole = whole or (lambda key: bool(artifacts.signature(Page, key)))
         self._raw = raw
         self._visit = visit
         self._fetch = fetch
@@ -208,7 +212,7 @@ class Visitor:
     def _stands(self, row: UrlRow | None) -> bool:
         """Whether what is known of a URL is all that its response can give."""
         if has_page(row):
-            return bool(self._artifacts.signature(Page, row.key))
+            return self._whole(row.key)
         return row is not None and row.state is State.SKIPPED and row.reason in LASTING
 
     def ways_of(self, row: UrlRow) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -28,12 +28,14 @@ class Done(Struct, frozen=True, kw_only=True):
     """
     What became of one page in one phase.
 
-    `count`: its chunks; `reason`: why it failed; `note`: what a model's answer was worth.
+    `count`: its chunks; `dimension`: of its vectors; `reason`: why it failed; `note`: what a
+    model's answer was worth.
     """
 
     key: str
     url: str = ""
     count: int = 0
+    dimension: int = 0
     kept: bool = False
     note: str = ""
     reason: str = ""
@@ -133,7 +135,8 @@ def embed_slice(job: EmbedJob, keys: list[str], counts: EmbedCounts) -> list[Don
             continue
         sign = partial(phase.signature_of, model=job.model, adapter=job.adapter, dimension=job.dimension)
         if not job.force and (_fresh(job, key, sign(chunked)) or _renamed(job, key, chunked, sign)):
-            done.append(Done(key=key, url=chunked.url, count=len(chunked.chunks), kept=True))
+            known, count = job.artifacts.dimension(key), len(chunked.chunks)
+            done.append(Done(key=key, url=chunked.url, count=count, dimension=known, kept=True))
         else:
             owed[chunked.url] = chunked
     if not owed:
@@ -154,7 +157,8 @@ def embed_slice(job: EmbedJob, keys: list[str], counts: EmbedCounts) -> list[Don
             done.append(Done(key=key, url=result.url, reason=result.reason, detail=result.detail))
         else:
             job.artifacts.save(key, result)
-            done.append(Done(key=key, url=result.url, count=len(result.chunks)))
+            count = len(result.chunks)
+            done.append(Done(key=key, url=result.url, count=count, dimension=result.dimension))
     return done
 
 
