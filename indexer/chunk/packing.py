@@ -101,6 +101,7 @@ class _Merging(Struct, frozen=True):
                 self._settle(out)
                 out.append(piece)
         self._settle(out)
+        self._close(out)
         return out
 
     def _goes_on(self, current: Piece, piece: Piece) -> bool:
@@ -128,6 +129,14 @@ class _Merging(Struct, frozen=True):
             level, own = self.units[before.first].gap, self.units[small.first].gap
             if own <= max(level, Gap.HEADING) and self._fit(before, small):
                 out[-2:] = [Piece(before.first, small.last)]
+
+    def _close(self, out: list[Piece]) -> None:
+        """A heading at the end of the text has nothing to head: it goes to the piece before."""
+        if len(out) > 1 and all(self.units[at].names for at in range(out[-1].first, out[-1].last)):
+            before, last = out[-2:]
+            together = self.units[last.last - 1].end - self.units[before.first].start
+            if together <= _room(self.units[before.first], self.sizes.limit):
+                out[-2:] = [Piece(before.first, last.last)]
 
     def _fit(self, current: Piece, piece: Piece) -> bool:
         """Whether two pieces are within the limit together, and neither stands alone."""

@@ -138,7 +138,6 @@ class _Builder:
             Kind.ITEM: self._item,
             Kind.TABLE: self._table,
             Kind.CODE: self._code,
-            Kind.RULE: self._rule,
         }
 
     def add(self, block: Block, following: Block | None, place: Place = NOWHERE) -> None:
@@ -149,6 +148,8 @@ class _Builder:
             self._point(block, place)
         elif block.kind is Kind.TEXT:
             self._text(block, following)
+        elif block.kind is Kind.RULE:
+            self._rule(block, following)
         else:
             self.readers[block.kind](block)
         self.previous = block.kind
@@ -217,8 +218,16 @@ class _Builder:
         self._append(block.start, block.end, gap, whole=True, context=self.lead_in, inner=self.lead_in)
         self._hold(-1, lead_in=self.lead_in)
 
-    def _rule(self, block: Block) -> None:
-        self._append(block.start, block.end, self._after_glue(Gap.RULE))
+    def _rule(self, block: Block, following: Block | None) -> None:
+        """What a rule sets apart from a section is no more about its heading, but about the one above."""
+        gap = self._after_glue(Gap.RULE)
+        goes_on = following is not None and following.kind not in (Kind.HEADING, Kind.RULE)
+        if goes_on and gap and not self.legal and self.stack and self.stack[-1][0] > 1:
+            gap = heading_gap(self.stack.pop()[0])
+            self.paths.append(tuple(label for _, label in self.stack if label))
+            self.levels.append(self.stack[-1][0] if self.stack else 0)
+            self.places.append(self.places[-1])
+        self._append(block.start, block.end, gap)
         self._hold(block.start)
 
     def _table(self, block: Block) -> None:

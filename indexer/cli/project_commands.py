@@ -139,7 +139,9 @@ def _life_text(life: dict[str, Any]) -> str:
         ("kept under", life["final_url"] if life["final_url"] != life["url"] else ""),
         (
             "answer",
-            f"status {life['status']}, asked {life['checked_at']}, read {life['fetched_at'] or 'never'}",
+            f"status {life['status']}, asked {life['checked_at']}, read {life['fetched_at'] or 'never'}"
+            if life["checked_at"] or life["status"]
+            else "",
         ),
         ("same text", ", ".join(life["same_text"])),
     ]

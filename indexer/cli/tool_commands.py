@@ -113,10 +113,15 @@ def _account_text(record: dict[str, Any]) -> str:
         sign = "+" if line["kept"] else "-"
         odds = "" if line["probability"] is None else f"{line['probability']:.2f} / {line['bar']:.2f}"
         around = f" (in {', '.join(line['inside'])})" if line["inside"] else ""
-        text = " ".join(line["text"].split())
-        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-        lines.append(f"{sign} {odds:<11}  {line['rule'] + around:<52}  {line['kind']:<7}  {shown}")
+        lines.append(
+            f"{sign} {odds:<11}  {line['rule'] + around:<52}  {line['kind']:<7}  {_short(line['text'])}"
+        )
     return "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
 
 
 def _only_named(why: bool, source: str) -> None:
@@ -138,6 +143,7 @@ def _text(record: dict[str, Any]) -> str:
             + chunk["text"]
             for number, chunk in enumerate(record["chunks"], 1)
         ]
+        parts += [f"left out, {left['rule']}: {_short(left['text'])}" for left in record.get("left_out", ())]
         return "\n\n".join([f"{record['id']}: {len(record['chunks'])} chunks", *parts])
     if "account" in record:
         return _account_text(record)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from indexer.extract.text import count_words
 
 KINDS = ("p", "h", "li", "pre", "row", "dt", "dd", "summary", "caption", "button", "option")
+PARTS = frozenset(("div", "section", "article", "a", "aside", "figure", "fieldset"))  # what a card is made of
 
 
 class Frame:

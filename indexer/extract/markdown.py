@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from indexer.extract.blocks import Block, Frame
+from indexer.extract.blocks import PARTS, Block, Frame
 
 _LOOKS_LIKE_MARKUP = re.compile(r"^(#{1,6}\s|```|~~~|\||={3,}$|-{3,}$)", re.MULTILINE)
 _DIGIT = re.compile(r"\d")
@@ -17,6 +17,7 @@ _ASKS = ("?", ":")
 _REPEATED = 4  # words; a block of so many said twice is a second rendering of the same
 _CUT_OFF = re.compile(r"\s*(?:\.\.\.|…)$")
 _START = 24  # characters that a shortened text and its whole must share, at least
+_END = "---"  # what follows is not about the name above any more
 _DEFINITION = 40  # words; a longer definition gets its own lines
 
 
@@ -79,6 +80,7 @@ class _Writer:
         self._at = 0
         self._rank = 1  # of the last heading
         self._base = 0  # nesting of the outermost item in the list being written
+        self._part: Frame | None = None  # that the last name is of
         self._list: Frame | None = None  # the list that the last lines belong to
         # items that are cards with a heading or table of their own: their lines are no list
         self._cards = {id(_item_of(b)) for b in blocks if b.kind in ("h", "row", "pre")} - {id(None)}
@@ -87,11 +89,22 @@ class _Writer:
         out: list[str] = []
         while self._at < len(self._blocks):
             before = self._list
+            if self._is_left(self._blocks[self._at]):
+                out.append("\n\n" + _END)
             line, self._list = self._next()
             if out:
                 out.append("\n" if before is not None and before is self._list else "\n\n")
             out.append(line)
         return "".join(out)
+
+    def _is_left(self, block: Block) -> bool:
+        """Whether a block without a heading comes after a part of the page that has a name of its own."""
+        if block.kind in ("h", "summary"):
+            self._part = _part_of(block) if block.kind == "summary" else None
+        elif self._part is not None and not self._part.holds(block):
+            self._part = None
+            return True
+        return False
 
     def _next(self) -> tuple[str, Frame | None]:
         """(the lines of the next blocks, the list they belong to)."""
@@ -222,6 +235,11 @@ def _is_row(cells: list[Block]) -> bool:
 
 def _item_of(block: Block) -> Frame | None:
     return _frame_of(block, "li")
+
+
+def _part_of(name: Block) -> Frame | None:
+    """What a summary names: its folded details, or the card it was found to be the name of."""
+    return name.frame if name.frame.tag in PARTS else _frame_of(name, "details")
 
 
 def _frame_of(block: Block, tag: str) -> Frame | None:

@@ -49,7 +49,10 @@ _FURNITURE_NAMES = re.compile(
     r"|modal|login|search",
     re.IGNORECASE,
 )
-_CRUMBS = re.compile(r"bread-?_?crumb|(?:^|[\s_-])crumbs?(?:$|[\s_-])", re.IGNORECASE)
+_CRUMBS = re.compile(
+    r"bread-?_?crumb|(?:^|[\s_-])(?:crumbs?|nav-?_?(?:header|footer)|prev-?_?next|pager)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
 _CRUMBS_BLOCKS, _CRUMBS_WORDS = 12, 60  # a longer element is a page that has breadcrumbs
 _STEPS = frozenset((  # what leads from one page of a manual to the next
     "previous", "prev", "next", "up", "top", "home", "back", "contents", "content", "table", "of", "index", "toc", "first",
@@ -242,7 +245,7 @@ def _is_named_furniture(frame: Frame, known: dict[int, bool]) -> bool:
 
 
 def _in_crumbs(frame: Frame, sums: Any, known: dict[int, bool]) -> bool:
-    """Whether a small element around is named after breadcrumbs; `sums[k]`: size of the first k blocks."""
+    """Whether a small element around is named after breadcrumbs, or leads to the next page; `sums[k]`: size of the first k blocks."""
     up: Frame | None = frame
     while (
         up is not None

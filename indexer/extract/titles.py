@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from indexer.extract import phrases
-from indexer.extract.blocks import Block, Frame
+from indexer.extract.blocks import PARTS, Block, Frame
 
 _LONGEST = 12  # words of a name
 _TELLS = 5  # words that make a text of what a name names
@@ -33,7 +33,6 @@ _NO_NAME = re.compile(
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _DATE = 1 << phrases.NAMES.index("byline")
 _HEADS = frozenset(("h", "summary", "dt"))
-_PARTS = frozenset(("div", "section", "article", "a", "aside", "figure", "button", "fieldset"))
 
 
 def named(blocks: Sequence[Block], labels: Sequence[tuple[Frame, str]]) -> list[Block]:
@@ -54,7 +53,7 @@ def _names(blocks: Sequence[Block]) -> Iterator[tuple[int, Frame]]:
     found: list[tuple[int, Frame, bool]] = []
     for at, block in enumerate(blocks):
         if block.kind == "p" and _is_declared(block):
-            yield at, block.frame
+            yield at, block.frame.parent or block.frame
         if not _may_name(block):
             continue
         says = _NAMED.search(block.inner + " " + block.frame.names) is not None
@@ -62,7 +61,7 @@ def _names(blocks: Sequence[Block]) -> Iterator[tuple[int, Frame]]:
         if part is not None and _NO_NAME.search(block.inner + " " + part.names) is None:
             found.append((at, part, says))
         elif says and spans.leads(at):
-            found.append((at, block.frame, says))
+            found.append((at, block.frame.parent or block.frame, says))
     alike = Counter((id(part.parent), part.tag) for _, part, _ in found)
     for at, part, says in found:
         beside = alike[id(part.parent), part.tag]
@@ -114,13 +113,13 @@ class _Spans:
         """The innermost element that begins with a block and has more to say, without headings of its own."""
         frame: Frame | None = self._blocks[at].frame
         for _ in range(_DEEPEST):
-            if frame is None or frame.tag not in (*_PARTS, "p", "span", "header"):
+            if frame is None or frame.tag not in (*PARTS, "p", "span", "header"):
                 return None
             first, last = self.spans[id(frame)]
             if first != at:
                 return None
             if last > at + 1:
-                return frame if frame.tag in _PARTS and self._tells(at + 1, last) else None
+                return frame if frame.tag in PARTS and self._tells(at + 1, last) else None
             frame = frame.parent
         return None
 

@@ -32,13 +32,14 @@ from indexer.ports import Chat
 from indexer.settings import Chunking
 
 NAME = "chunk"
-VERSION = 4
+VERSION = 5
 SEMANTIC, PARAGRAPH, LEGAL = "semantic", "paragraph", "legal"
 
 _OPTIONAL = ("context", "article", "point", "points", "parent")
 _TEMPERATURE = 0.1
 _SMALL_SECTION = 1 / 3  # of the limit: a section so long is a chunk of its own
 _SMALLEST_WINDOW = 1000
+_HIGHEST = 99_999  # chunks of a text; room for the number of one without a title
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window|exceed)|too (?:long|large|many tokens)|max(?:imum)?[ _]tokens"
     r"|(?:finish|cut|ended|stopped).{0,20}length|truncated",
@@ -152,7 +153,7 @@ def chunk_text(
         pieces,
         limit=limit,
         max_tokens=settings.max_tokens,
-        head=lambda own, topic: f"Topic: {topic or _topic(layout, own, title, number=1)}",
+        head=lambda own, topic: f"Topic: {topic or _topic(layout, own, title, number=_HIGHEST)}",
     )
     return Cut(
         mode=mode,

@@ -111,13 +111,15 @@ def chunk_named(wiring: Wiring, names: list[str], *, why: bool = False) -> Itera
     The same for files or URLs: HTML, PDF and DOCX are read as pages, other files are text.
 
     `why`: each chunk says why it begins where it does, and how long it is in characters and
-    in tokens of what is embedded.
+    in tokens of what is embedded; `left_out` lists the texts of a page that are in none, and why.
     """
     for name in names:
         path = Path(name)
         if name.startswith(_SCHEMES) or path.suffix.lower() in _PAGES:
-            page = _read_page(_response(wiring.settings, name), wiring.settings)
-            yield _chunks(wiring, {**page, "id": name}, why=why)
+            response = _response(wiring.settings, name)
+            page = _read_page(response, wiring.settings)
+            cut = _chunks(wiring, {**page, "id": name}, why=why)
+            yield cut | ({"left_out": _left_out(response, wiring.settings)} if why else {})
             continue
         try:
             text = path.read_text(encoding="utf-8-sig")
@@ -126,6 +128,15 @@ def chunk_named(wiring: Wiring, names: list[str], *, why: bool = False) -> Itera
         except OSError as error:
             raise Misconfigured(f"cannot read {path}: {error.strerror}") from None
         yield _chunks(wiring, {"id": name, "text": text}, why=why)
+
+
+def _left_out(response: Response, settings: Settings) -> list[dict[str, str]]:
+    """What could have been content and is in no chunk: copies, controls, orders, hidden text."""
+    from indexer.extract import account
+
+    rules = (account.COPY, account.CONTROL, account.ORDER, account.HIDDEN)
+    lines = _account(response, settings)
+    return [{"rule": line["rule"], "text": line["text"]} for line in lines if line["rule"] in rules]
 
 
 def _chunks(wiring: Wiring, record: dict[str, Any], *, why: bool) -> dict[str, Any]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from indexer import ids
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page
 from indexer.errors import Misconfigured, Permanent
 from indexer.pipeline.account import label_facts, place_of
+from indexer.pipeline.sites import FACT as SITE_FACT
+from indexer.pipeline.sites import FRAGMENT as SITE_FRAGMENT
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 
@@ -21,6 +24,10 @@ def explain(wiring: Wiring, project: Project, url: str) -> dict[str, Any]:
     """
     artifacts = wiring.artifacts(project)
     with wiring.catalogue(project) as catalogue:
+        if url.endswith(SITE_FRAGMENT) and (life := _site(catalogue, artifacts, url)):
+            key = life["key"]
+            life |= _read(artifacts, key) | _cut(artifacts, key)
+            return life | _indexed(wiring, project, artifacts, key)
         row = _row(catalogue, url)
         life = _found(row) | {"robots": _robots(wiring, catalogue, row), "hops": _hops(catalogue, row)}
         life |= _answered(row)
@@ -29,6 +36,42 @@ def explain(wiring: Wiring, project: Project, url: str) -> dict[str, Any]:
     key = (document or row).key
     life |= _read(artifacts, key) | _cut(artifacts, key)
     return life | _indexed(wiring, project, artifacts, key)
+
+
+def _site(catalogue: Catalogue, artifacts: Artifacts, url: str) -> dict[str, Any]:
+    """The life of a Site document, which no address was asked for; empty if there is none."""
+    from indexer.crawl.urls import canonical, origin
+
+    try:
+        base = origin(canonical(url))
+    except Permanent:
+        return {}
+    page = artifacts.load(Page, ids.url_key(base + SITE_FRAGMENT))
+    if page is None:
+        return {}
+    told = sum(
+        1
+        for row in catalogue.rows()
+        if row.facts.get(SITE_FACT)
+        and row.url.startswith(("http://", "https://"))
+        and origin(row.url) == base
+    )
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("lastmod", "reason", "robots", "etag", "last_modified", "checked_at", "fetched_at"), ""
+    )
+    return nothing | {
+        "url": page.url,
+        "key": ids.url_key(page.url),
+        "found_in": [f"{told} pages of {base}"],
+        "depth": 0,
+        "state": "site document",
+        "detail": "what stands on many pages of the site is kept here, once",
+        "hops": [],
+        "final_url": page.url,
+        "status": 0,
+        "tries": 0,
+        "same_text": [],
+    }
 
 
 def _row(catalogue: Catalogue, url: str) -> UrlRow:

@@ -311,3 +311,35 @@ def test_topics_are_one_clean_line():
         == "Цены и[31m скидки_2024 !"
     )
     assert shorten("слово " * 40).endswith("слово…")
+
+
+def test_a_heading_at_the_end_stays_with_the_answer_before_it():
+    """It has nothing to head, and a line alone answers nothing."""
+    text = (
+        "# Вопросы\n\n"
+        + "Слово. " * 60
+        + "\n\n## Что делать?\n\n"
+        + "Ждать. " * 60
+        + "\n\nГлава 2. Установка"
+    )
+    found = chunk_text(text, title="Вопросы", settings=Chunking()).chunks
+
+    assert found[-1].text.startswith("## Что делать?")
+    assert found[-1].text.endswith("Глава 2. Установка")
+
+
+def test_what_a_rule_sets_apart_is_not_about_the_heading_above_it():
+    """A card's name is not the topic of the text after the cards."""
+    text = (
+        "# Лодки\n\n## Покраска\n\n"
+        + "Красим лодки. " * 40
+        + "\n\n---\n\n"
+        + "Мы работаем без выходных. " * 30
+    )
+    found = chunk_text(text, title="Лодки", settings=Chunking()).chunks
+
+    assert [part.topic for part in found] == ["Лодки › Покраска", "Лодки"]
+    assert (
+        chunk_text("# Лодки\n\nодна\n\n---\n\nдве", title="Лодки", settings=Chunking()).chunks[0].topic
+        == "Лодки"
+    )

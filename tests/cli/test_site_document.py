@@ -52,6 +52,11 @@ def test_facts_of_a_footer_are_found_once_and_a_changed_footer_changes_nothing_e
     assert "ул. Абая" in telling[0]["text"]
     assert "09:00–20:00" in telling[0]["text"]
 
+    life = indexer("explain", salon.url("/#site"), "--project-name", "p", "--json").ok().json
+    assert life["found_in"] == [f"6 pages of {salon.url('/').rstrip('/')}"]
+    assert life["points"]["live"] == 1
+    assert "site document" in indexer("explain", salon.url("/#site"), "--project-name", "p").ok().out
+
     salon.reset()
     _publish(salon, "22:00")
     again = indexer("seed", "--project-name", "p", *words, "--no-register", "--json").ok().json

@@ -41,6 +41,24 @@ def test_every_block_is_accounted_for(indexer, tmp_path):
     indexer("extract", "--in", "x.jsonl", "--why").fails(2, "--why")
 
 
+def test_copies_and_controls_are_accounted_for(indexer, tmp_path):
+    """A second rendering of the same, and a button that only sends a form, are in no chunk, and both commands say so."""
+    copy = "<p>Доставка катеров по городу бесплатна при заказе от пяти тысяч рублей.</p>"
+    page = tmp_path / "boats.html"
+    page.write_text(
+        html("Лодки", BODY + copy + "<div>" + copy + "<button>Отправить</button></div>"), encoding="utf-8"
+    )
+    record = indexer("extract", str(page), "--why", "--json").ok().json
+    assert [line["kept"] for line in record["account"] if "катеров" in line["text"]] == [True, False]
+    left = {line["rule"]: line["text"] for line in record["account"] if not line["kept"]}
+    assert "катеров" in left[account.COPY]
+    assert left.get(account.CONTROL, "Отправить") == "Отправить"
+    cut = indexer("chunk", str(page), "--why", "--json").ok().json
+    assert account.COPY in {line["rule"] for line in cut["left_out"]}
+    assert account.ORDER in {line["rule"] for line in cut["left_out"]}
+    assert f"left out, {account.COPY}: Доставка катеров" in indexer("chunk", str(page), "--why").ok().out
+
+
 def test_every_chunk_says_why_it_begins_and_how_long_it_is(indexer, tmp_path):
     """Characters of the slice, tokens of what is embedded; of a page as of a text."""
     (tmp_path / "text.md").write_text(

@@ -72,6 +72,9 @@ CONSTRUCTS = [
      "## Delivery\n\nWe bring it to you on the next day"),
     ("<div class=faq-question>Do you paint</div><div class=faq-answer>Yes, in all colours that you can name</div>",
      "## Do you paint\n\nYes, in all colours that you can name"),
+    ("<details><summary>Why?</summary>Because.</details><p>And so on.</p>", "## Why?\n\nBecause.\n\n---\n\nAnd so on."),
+    ("<details><summary>Why?</summary>Because.</details><h3>Then</h3><p>And so on.</p>",
+     "## Why?\n\nBecause.\n\n### Then\n\nAnd so on."),
     ("<div role=heading>Storage</div><p>Warm.</p>", "## Storage\n\nWarm."),
     ("<div class=card><div class=title>5 May 2024</div></div><p>text</p>", "5 May 2024\n\ntext"),
     (("<h2>Work</h2><ul class=nav-tabs><li><a href='#a'>Hull</a><li><a href='#b'>Motor</a></ul><div><div id=a><p>Hull text</p></div>"

@@ -84,3 +84,15 @@ def test_a_group_row_is_no_table_header():
     text = extract(html, url="https://mail.example/doc/ch30.html").text
 
     assert "| Size | Price |\n| --- | --- |\n| Winter |" in text
+
+
+def test_the_foot_of_a_manual_page_is_left_out():
+    """Names of the chapters before and after, in a table of their own."""
+    foot = (
+        "<div class='navfooter'><table summary='Navigation footer'><tr><td><a href='1'>Back</a></td><td><a href='0'>Up</a></td>"
+        "<td><a href='3'>Forward</a></td></tr><tr><td>Chapter 1. Definitions</td><td></td><td>Chapter 3. Choice of a host</td></tr>"
+        "</table></div>"
+    )
+    text = extract(page(after=foot), url="https://mail.example/doc/ch30.html").text
+
+    assert "Choice of a host" not in text
