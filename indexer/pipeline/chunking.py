@@ -1,4 +1,4 @@
-"""The chunk phase over a whole project: what is owed, through processes, or threads that wait for a chat model."""
+"""The chunk phase over a whole project: what is owed, by processes, or by threads that wait for a model."""
 
 from __future__ import annotations
 

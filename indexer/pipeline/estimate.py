@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from indexer.pipeline.census import Census, Left, SourceCount
+from indexer.pipeline.chunking import CHATS_AT_ONCE
 from indexer.pipeline.gauge import Measured
-from indexer.pipeline.run import CHATS_AT_ONCE
 from indexer.settings import LOCAL_MODEL, Crawl, Settings
 
 LOCAL_SPEED = 1_200  # tokens a second and core of the local model (measured on two cores: 2,460)
