@@ -188,13 +188,22 @@ class Models(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Store(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where vectors live: `edge` (this process) or a Qdrant server URL."""
+    """
+    Where vectors live: `edge` (this process) or a Qdrant server URL.
+
+    `ca_file`: certificates of authorities that its own is checked by (PEM); empty: the
+    usual ones. `shards`, `replicas`: of a new collection, in a cluster; with more than one shard each counts
+    its own N and df.
+    """
 
     url: str = ""
     api_key_env: str = "QDRANT_API_KEY"
+    ca_file: str = ""
     timeout: Timeout = 30.0
     prefer_grpc: bool = False
     grpc_port: Positive = 6334
+    shards: Positive = 1
+    replicas: Positive = 1
 
 
 class Registry(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -22,7 +22,10 @@ _BYTES_A_NUMBER = 22  # of a float64 in JSON
 
 
 def create_collection(server: Server, collection: str, dimension: int) -> None:
-    """A collection like an embedded shard: one shard, so that IDF is exact; no graph while it is small."""
+    """
+    A collection like an embedded shard: no graph while it is small, and, unless the settings say
+    otherwise, one shard, so that IDF is exact.
+    """
     from qdrant_client import models
 
     def create(client: Any) -> None:
@@ -34,7 +37,8 @@ def create_collection(server: Server, collection: str, dimension: int) -> None:
                 DENSE_VECTOR: models.VectorParams(size=dimension, distance=models.Distance.COSINE)
             },
             sparse_vectors_config={SPARSE_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-            shard_number=1,
+            shard_number=server.settings.shards,
+            replication_factor=server.settings.replicas,
             optimizers_config=models.OptimizersConfigDiff(indexing_threshold=EXACT_UP_TO),
         )
 

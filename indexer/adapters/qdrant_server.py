@@ -15,6 +15,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -37,6 +38,7 @@ UNREACHABLE = "unreachable"
 _TRANSIENT = {408, 425, 429, 500, 502, 503, 504}
 _TRANSIENT_CODES = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED", "INTERNAL"}
 _REFUSED_CODES = {"UNAUTHENTICATED", "PERMISSION_DENIED"}
+_UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"  # in OpenSSL's words, also behind gRPC
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 Result = TypeVar("Result")
@@ -54,7 +56,7 @@ class Server:
     """A server by its settings; connects at the first call. `sleep` waits between tries."""
 
     def __init__(self, settings: Store, *, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._settings = settings
+        self.settings = settings
         self._sleep = sleep
         self._client: QdrantClient | None = None
         self._met = False
@@ -120,21 +122,36 @@ class Server:
             return self._client
         from qdrant_client import QdrantClient
 
-        key = secret(self._settings.api_key_env) or None
+        key = secret(self.settings.api_key_env) or None
         if key and self._plain and self._host not in _LOOPBACK:
             log.warning("the API key goes to %s unencrypted; use an https URL", self.url)
+        trusted = self._trusted()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the same, in the client's words
             self._client = QdrantClient(
-                url=self._settings.url,
+                url=self.settings.url,
                 api_key=key,
-                timeout=self._settings.timeout,  # type: ignore[arg-type]  # it rounds up
-                prefer_grpc=self._settings.prefer_grpc,
-                grpc_port=self._settings.grpc_port,
+                timeout=self.settings.timeout,  # type: ignore[arg-type]  # it rounds up
+                prefer_grpc=self.settings.prefer_grpc,
+                grpc_port=self.settings.grpc_port,
                 check_compatibility=False,  # it only warns; `check` refuses
+                **trusted,
             )
         weakref.finalize(self, self._client.close)
         return self._client
+
+    def _trusted(self) -> dict[str, Any]:
+        """The client's options for authorities of one's own. Raises `Misconfigured` for a file of none."""
+        path = self.settings.ca_file
+        if not path:
+            return {}
+        import ssl
+
+        try:
+            context = ssl.create_default_context(cafile=path)
+            return {"verify": context, "grpc_options": {"root_certificates": Path(path).read_bytes()}}
+        except (OSError, ssl.SSLError) as error:
+            raise Misconfigured(f"[store] ca_file {path} holds no certificate: {error}") from None
 
     # ── errors ──────────────────────────────────────────────────────────────────────────
 
@@ -188,6 +205,8 @@ class Server:
             return self._refused_key()
         if "larger than max" in reason:
             return TooLarge(f"Qdrant at {self.url} takes no request of this size: {reason}")
+        if _UNTRUSTED in reason:
+            return self._untrusted(reason)
         if code in _TRANSIENT_CODES:
             return Retryable(f"Qdrant at {self.url} failed to {what} ({code}: {reason}); run again later")
         kind = Missing if code == "NOT_FOUND" else Permanent
@@ -201,6 +220,8 @@ class Server:
             return Misconfigured(
                 f"what answers at {self.url} is no Qdrant server ({text}); check [store] url"
             )
+        if _UNTRUSTED in text:
+            return self._untrusted(text)
         return Retryable(
             f"Qdrant at {self.url} cannot be reached ({text}); start it, or check [store] url",
             reason=UNREACHABLE,
@@ -209,8 +230,14 @@ class Server:
     def _no_qdrant(self, answer: str) -> Misconfigured:
         return Misconfigured(f"what answers at {self.url} is no Qdrant server ({answer}); check [store] url")
 
+    def _untrusted(self, text: str) -> Misconfigured:
+        return Misconfigured(
+            f"the certificate of Qdrant at {self.url} is not trusted ({text}); "
+            "name its authority in [store] ca_file"
+        )
+
     def _refused_key(self) -> Misconfigured:
-        name = self._settings.api_key_env
+        name = self.settings.api_key_env
         have = "is wrong" if secret(name) else "is not set"
         return Misconfigured(f"Qdrant at {self.url} refuses the API key: {name} {have}")
 

@@ -38,7 +38,12 @@ class GrpcDouble:
     def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(4)
         self._server = transport.server(self._pool, options=[("grpc.so_reuseport", 0)])
-        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        if self.double.certificate:
+            key, chain = (path.read_bytes() for path in self.double.certificate)
+            secure = transport.ssl_server_credentials([(key, chain)])
+            self.port = self._server.add_secure_port("127.0.0.1:0", secure)
+        else:
+            self.port = self._server.add_insecure_port("127.0.0.1:0")
         grpc.add_QdrantServicer_to_server(_Root(self.double), self._server)
         grpc.add_CollectionsServicer_to_server(_Collections(self.double), self._server)
         grpc.add_PointsServicer_to_server(_Points(self.double), self._server)

@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import ssl
 import threading
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
@@ -47,7 +49,14 @@ class Fault:
 class QdrantDouble:
     """The server. `fault(method, path)` is asked for each request; `log` holds (method, path)."""
 
-    def __init__(self, *, api_key: str = "", limit: int = LIMIT, version: str = "1.20.0") -> None:
+    def __init__(
+        self,
+        *,
+        api_key: str = "",
+        limit: int = LIMIT,
+        version: str = "1.20.0",
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None:
         self.api_key = api_key
         self.limit = limit
         self.version = version
@@ -56,6 +65,8 @@ class QdrantDouble:
         self.log: list[tuple[str, str]] = []
         self.fault: Callable[[str, str], Fault | None] = lambda method, path: None
         self.upserts: list[int] = []
+        self.created: list[models.CreateCollection] = []
+        self.certificate = certificate  # key and chain: HTTPS
 
     def __enter__(self) -> Self:
         double = self
@@ -65,6 +76,10 @@ class QdrantDouble:
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
+        if self.certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.certificate[1], self.certificate[0])
+            self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         return self
@@ -79,7 +94,7 @@ class QdrantDouble:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._http.server_port}"
+        return f"http{'s' if self.certificate else ''}://127.0.0.1:{self._http.server_port}"
 
     def names(self) -> set[str]:
         """All collections."""
@@ -96,6 +111,7 @@ class QdrantDouble:
     def create(self, name: str, body: models.CreateCollection) -> bool:
         if self.engine.collection_exists(name):
             raise Refusal(409, f"Wrong input: Collection `{name}` already exists!")
+        self.created.append(body)
         return self.engine.create_collection(
             name, vectors_config=body.vectors, sparse_vectors_config=body.sparse_vectors
         )
