@@ -1,4 +1,4 @@
-"""Edges behind which is kept what is known of URLs and projects: of `indexer.ports`, which names them."""
+"""Some of the edges that `indexer.ports` names: what is kept of URLs and projects, and who is told."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from indexer.artifacts import Bm25Snapshot, Outcome, Source, State
-from indexer.records import Adopted, Edition, Entry, Project, Registered, Resource, Response, UrlRow
+from indexer.records import Adopted, Edition, Entry, Project, Registered, Resource, Response, Served, UrlRow
 
 
 class RawResponses(Protocol):
@@ -63,6 +63,16 @@ class Notify(Protocol):
     def send(self, title: str, text: str, data: Mapping[str, Any]) -> None:
         """Text is Markdown. Raises `Retryable` or `Misconfigured`, without addresses."""
         ...
+
+
+class Bot(Protocol):
+    """The running bot."""
+
+    def register(self, project_id: str, manifest: Mapping[str, Any]) -> None:
+        """Idempotent. Raises `Retryable` when the bot is down, `Permanent` when it refuses."""
+        ...
+
+    def check(self, project_id: str) -> Served: ...
 
 
 class Catalogue(Protocol):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from indexer.artifacts import (
     Bm25Snapshot,
@@ -19,19 +19,17 @@ from indexer.artifacts import (
     Point,
 )
 from indexer.errors import IndexerError
-from indexer.kept import Catalogue, Notify, RawResponses, Records, Registry
+from indexer.kept import Bot, Catalogue, Notify, RawResponses, Records, Registry
 from indexer.records import (
     Adopted,
     Edition,
     Entry,
     Limits,
-    Packed,
     Project,
     Registered,
     Resource,
     Response,
     Scored,
-    Served,
     Sparse,
     UrlRow,
     Validators,
@@ -61,7 +59,6 @@ __all__ = [
     "Generation",
     "Limits",
     "Notify",
-    "Packed",
     "Project",
     "RawResponses",
     "Reader",
@@ -72,7 +69,6 @@ __all__ = [
     "Resource",
     "Response",
     "Scored",
-    "Served",
     "Sparse",
     "UrlRow",
     "Validators",
@@ -244,23 +240,23 @@ class Artifacts(Protocol):
         """What is stored is published now: the versions that it replaced are not needed any more."""
         ...
 
+    def examine(self, kind: type[Artifact], key: str) -> Artifact | str:
+        """The artifact, or what is wrong with its file (for a missing one nothing: an empty string)."""
+        ...
+
+    def has(self, kind: type[Artifact], key: str) -> bool: ...
+
+    def folder(self, kind: type[Artifact]) -> str: ...
+
+    def leftovers(self) -> list[str]: ...
+
     def sweep(self) -> None:
-        """Remove what killed writers left behind."""
+        """Remove the `leftovers` of killed writers."""
         ...
 
     def save_snapshot(self, snapshot: Bm25Snapshot) -> None: ...
 
     def load_snapshot(self) -> Bm25Snapshot | None: ...
-
-
-class Bot(Protocol):
-    """The running bot."""
-
-    def register(self, project_id: str, manifest: Mapping[str, Any]) -> None:
-        """Idempotent. Raises `Retryable` when the bot is down, `Permanent` when it refuses."""
-        ...
-
-    def check(self, project_id: str) -> Served: ...
 
 
 # ── vectors ─────────────────────────────────────────────────────────────────────────────
@@ -371,11 +367,15 @@ class VectorStore(Protocol):
         ...
 
     def files(self) -> list[Path]:
-        """
-        Files and folders that hold all published generations, for a copy; none if they are on a server.
+        """Files and folders that hold all published generations, for a copy; none if on a server."""
+        ...
 
-        They do not change while nobody writes.
-        """
+    def health(self) -> str:
+        """The engine and its version. Raises what a call of it would raise."""
+        ...
+
+    def leftovers(self) -> tuple[list[str], list[str]]:
+        """Generations never published: ours, which `gc` removes, and of others on a server."""
         ...
 
     def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:

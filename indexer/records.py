@@ -191,6 +191,13 @@ class Served(Struct, frozen=True, kw_only=True):
     generation: str = ""
 
 
+class Answered(Struct, frozen=True, kw_only=True):
+    """A server that was asked whether it is there; `problem` empty: it is."""
+
+    server: str
+    problem: str = ""
+
+
 class Packed(Struct, frozen=True, kw_only=True):
     """A file on its way into an archive, by its name there; without a path an empty folder."""
 

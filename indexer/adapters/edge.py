@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +140,14 @@ class EdgeStore:
         names = self.generations()
         current = [generations.folder / CURRENT] if generations.current() in names else []
         return [*current, *(generations.path(name) for name in names)]
+
+    def health(self) -> str:
+        """The engine's version."""
+        return f"qdrant-edge {metadata.version('qdrant-edge-py')}"
+
+    def leftovers(self) -> tuple[list[str], list[str]]:
+        """Generations that were never published."""
+        return self._generations.leftovers(self._generations.current()), []
 
     def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:
         """Keep the current generation and the newest others, `keep` in all; returns the removed."""

@@ -52,15 +52,34 @@ class FileArtifacts:
 
     def load(self, kind: type[Artifact], key: str) -> Artifact | None:
         """The artifact, or `None` if it is missing, truncated or foreign (named in the log)."""
+        found = self.examine(kind, key)
+        if not isinstance(found, str):
+            return found
+        if found:
+            log.warning("%s %s; it will be rebuilt", self._path(kind, key), found)
+        return None
+
+    def examine(self, kind: type[Artifact], key: str) -> Artifact | str:
+        """The artifact, or what is wrong with its file; an empty string if there is none."""
         path = self._path(kind, key)
         data = self._read(path)
-        if data is None or self._head(path, data, key) is None:
-            return None
+        if data is None:
+            return ""
+        head = self._examined(path, data, key)
+        if isinstance(head, str):
+            return head
         try:
             return msgspec.json.decode(data, type=kind)
         except msgspec.MsgspecError as error:
-            log.warning("%s is damaged (%s); it will be rebuilt", path, error)
-            return None
+            return f"is damaged ({error})"
+
+    def has(self, kind: type[Artifact], key: str) -> bool:
+        """Whether there is a file; that it is whole is seen when it is read."""
+        return self._path(kind, key).is_file()
+
+    def folder(self, kind: type[Artifact]) -> str:
+        """The name of the folder of a kind."""
+        return FOLDERS[kind]
 
     def signature(self, kind: type[Artifact], key: str) -> str:
         """The stored signature without building the artifact; empty if there is none to trust."""
@@ -140,9 +159,14 @@ class FileArtifacts:
 
     def sweep(self) -> None:
         """Remove what killed writers left behind."""
-        for folder in (*FOLDERS.values(), RAW):
-            for path in (self.root / folder).glob(f"{TEMPORARY}*"):
-                path.unlink(missing_ok=True)
+        for name in self.leftovers():
+            (self.root / name).unlink(missing_ok=True)
+
+    def leftovers(self) -> list[str]:
+        """What killed writers left behind, by its place under `root`."""
+        folders = (self.root / folder for folder in (*FOLDERS.values(), RAW))
+        found = (path for folder in folders for path in folder.glob(f"{TEMPORARY}*"))
+        return [str(path.relative_to(self.root)) for path in found]
 
     def forget_previous(self) -> None:
         """What is stored is published now: the versions that it replaced are not needed any more."""
@@ -180,21 +204,27 @@ class FileArtifacts:
         except OSError as error:
             raise IndexerError(f"cannot read {path}: {error.strerror}") from error
 
+    def _head(self, path: Path, data: bytes, key: str) -> _Head | None:
+        head = self._examined(path, data, key)
+        if not isinstance(head, str):
+            return head
+        log.warning("%s %s; it will be rebuilt", path, head)
+        return None
+
     @staticmethod
-    def _head(path: Path, data: bytes, key: str) -> _Head | None:
+    def _examined(path: Path, data: bytes, key: str) -> _Head | str:
+        """What is read first, or why the rest is not to be trusted."""
         try:
             head = msgspec.json.decode(data, type=_Head)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            log.warning("%s is damaged (%s); it will be rebuilt", path, error)
-            return None
+            return f"is damaged ({error})"
         if head.schema > SCHEMA:
             raise Misconfigured(
                 f"{path} was written by a newer indexer (schema {head.schema}, this one knows {SCHEMA}); "
                 "upgrade indexer, or rebuild the project in another folder"
             )
         if url_key(head.url) != key:
-            log.warning("%s holds another URL (%s); it will be rebuilt", path, head.url)
-            return None
+            return f"holds another URL ({head.url})"
         return head
 
 

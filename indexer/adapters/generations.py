@@ -261,6 +261,11 @@ class Generations:
                 self.remove(name, also=also)
         self.sweep()
 
+    def leftovers(self, current: str) -> list[str]:
+        """What `tidy` would remove: generations that were never published, and what was half removed."""
+        owed = [name for name in self._names() if name != current and self.state(name) != PUBLISHED]
+        return [*owed, *(path.name for path in self._rubbish())]
+
     def surplus(self, current: str, keep: int, first: Collection[str] = ()) -> list[str]:
         """Published generations beyond the current one and the newest, `keep` in all; `first` go first."""
         others = [name for name in self.published(current) if name != current]
@@ -292,11 +297,16 @@ class Generations:
 
     def sweep(self) -> None:
         """Free the space of removed generations and of writes that were killed."""
-        for trash in self.folder.glob(f"{_TRASH}*"):
-            shutil.rmtree(trash)
-        for folder in (self.folder, *self.folder.glob(f"{_PREFIX}*")):
-            for path in folder.glob(f"{TEMPORARY}*"):
+        for path in self._rubbish():
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
                 path.unlink(missing_ok=True)
+
+    def _rubbish(self) -> Iterator[Path]:
+        yield from self.folder.glob(f"{_TRASH}*")
+        for folder in (self.folder, *self.folder.glob(f"{_PREFIX}*")):
+            yield from folder.glob(f"{TEMPORARY}*")
 
     def drop(self, *, also: Callable[[str], None] = _nothing_more) -> None:
         """Remove the folder. Raises `Busy` if a reader holds a generation open."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import sys
@@ -37,6 +38,26 @@ def project_lock(root: Path) -> Iterator[None]:
     finally:
         (root / HOLDER).unlink(missing_ok=True)
         lock.release()
+
+
+def holder_of(root: Path) -> tuple[bool, str]:
+    """
+    Whether a process holds the project at `root`, and who: the holder, or one that was killed.
+
+    An empty name: nobody left one. Writes nothing.
+    """
+    who = _holder(root) if (root / HOLDER).exists() else ""
+    try:
+        descriptor = os.open(root / LOCK, os.O_RDONLY)
+    except OSError:
+        return False, who
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True, who or "another run"
+    finally:
+        os.close(descriptor)
+    return False, who
 
 
 def _sign(root: Path) -> None:

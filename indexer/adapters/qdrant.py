@@ -131,14 +131,22 @@ class QdrantStore:
 
     def generations(self) -> list[str]:
         """Generations of this folder that were published and are still on the server, oldest first."""
-        answer = self._server.call("list its collections", lambda client: client.get_collections())
-        there = {one.name for one in answer.collections}
-        known = self._generations.published(self._current())
-        return [name for name in known if self.collection(name) in there]
+        there = set(self._there())
+        return [name for name in self._generations.published(self._current()) if name in there]
 
     def files(self) -> list[Path]:
         """Nothing: they are on the server."""
         return []
+
+    def health(self) -> str:
+        """The server's version. Raises `Misconfigured` for one that is too old, or no Qdrant."""
+        return f"Qdrant {self._server.check()} at {self._server.url}"
+
+    def leftovers(self) -> tuple[list[str], list[str]]:
+        """Generations of this folder that were never published, and collections that another began."""
+        ours = self._generations.leftovers(self._current())
+        known = {*ours, *self._generations.published(self._current())}
+        return ours, [self.collection(name) for name in self._there() if name not in known]
 
     def gc(self, keep: int, first: Collection[str] = ()) -> list[str]:
         """Keep the current generation and the newest others, `keep` in all; returns the removed."""
@@ -160,6 +168,13 @@ class QdrantStore:
             self._generations.drop(also=self._delete)
 
     # ── for this module ─────────────────────────────────────────────────────────────────
+
+    def _there(self) -> list[str]:
+        """Generations of this project on the server, whoever began them."""
+        answer = self._server.call("list its collections", lambda client: client.get_collections())
+        prefix = self.collection("")
+        names = (one.name for one in answer.collections if one.name.startswith(prefix))
+        return sorted(name.removeprefix(prefix) for name in names)
 
     def _current(self) -> str:
         """The generation that the alias names, or an empty string."""

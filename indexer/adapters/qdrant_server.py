@@ -109,13 +109,14 @@ class Server:
         self._met = True
         return result
 
-    def check(self) -> None:
-        """Raises `Misconfigured` for a server that is too old, or no Qdrant."""
+    def check(self) -> str:
+        """Its version. Raises `Misconfigured` for a server that is too old, or no Qdrant."""
         version = self.call("tell its version", lambda client: client.info().version)
         found = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
         if found < OLDEST:
             oldest = ".".join(map(str, OLDEST))
             raise Misconfigured(f"Qdrant at {self.url} is version {version}; {oldest} or newer is needed")
+        return str(version)
 
     def _connected(self) -> QdrantClient:
         if self._client is not None:

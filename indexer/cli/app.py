@@ -11,6 +11,7 @@ from indexer.cli import (
     backup_commands,
     bot_command,
     context_commands,
+    doctor_command,
     index_commands,
     plan_command,
     project_commands,
@@ -70,6 +71,7 @@ index_commands.add(app)
 schedule_command.add(app)
 registry_command.add(app)
 backup_commands.add(app)
+doctor_command.add(app)
 bot_command.add(app)
 project_commands.add(app)
 plan_command.add(app)

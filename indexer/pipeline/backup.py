@@ -28,7 +28,8 @@ from indexer.pipeline.gates import GOLDEN, PIN
 from indexer.pipeline.projects import FOLDERS
 from indexer.pipeline.report import Progress
 from indexer.pipeline.wiring import VECTORS, Wiring
-from indexer.ports import Packed, Project
+from indexer.ports import Project
+from indexer.records import Packed
 
 FORMAT = 1
 PROJECT = "project.json"

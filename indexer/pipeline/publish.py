@@ -61,9 +61,9 @@ def publish(
         raise _nothing(project, current)
     stale = {row.key for row in catalogue.stale()}
     signature = phase.signature_of(
-        _marked(signed, stale), settings=wiring.settings.index, language=project.language
+        marked_pages(signed, stale), settings=wiring.settings.index, language=project.language
     )
-    before = {one.key: one for one in catalogue.editions(current.generation)} if current and mine else {}
+    before = _before(catalogue, project, current)
     if current is not None and mine and current.signature == signature and not force:
         before = before or _remember(catalogue, current.generation, artifacts, signed, contents)
         return Published(project, current, before=before, after=before)
@@ -94,6 +94,14 @@ def publish(
     return Published(project, manifest, before=before, after=gates.after, golden=gates.golden)
 
 
+def _before(catalogue: Catalogue, project: Project, current: Manifest | None) -> dict[str, Edition]:
+    """What was live, by key: also where its index is damaged or lost, so that its loss loses no gate."""
+    last = project.generation if current is None else current.generation
+    if not last or (current is not None and current.project_id != project.id):
+        return {}
+    return {one.key: one for one in catalogue.editions(last)}
+
+
 def _collect(wiring: Wiring, store: VectorStore, catalogue: Catalogue, first: list[str]) -> None:
     """Only after `finish`: who read the registry before may still be asking the generation that it named."""
     store.gc(wiring.settings.index.keep_generations, first)
@@ -106,7 +114,7 @@ def _signed(catalogue: Catalogue, artifacts: Artifacts, keys: Iterable[str]) -> 
     return [(key, signature) for key, signature in signed if signature]
 
 
-def _marked(signed: list[tuple[str, str]], stale: set[str]) -> list[tuple[str, str]]:
+def marked_pages(signed: list[tuple[str, str]], stale: set[str]) -> list[tuple[str, str]]:
     """Signatures that differ with the flag that the points carry."""
     return [(key, f"{signature} stale" if key in stale else signature) for key, signature in signed]
 

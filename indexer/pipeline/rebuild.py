@@ -28,6 +28,17 @@ def contents_of(project: Project, wiring: Wiring, catalogue: Catalogue) -> dict[
     return contents | {key: artifacts.signature(Page, key) for key in sites}
 
 
+def stored_signature(wiring: Wiring, project: Project, catalogue: Catalogue) -> str:
+    """What a generation of the stored embeds would stand for."""
+    from indexer.phases import index as phase
+
+    artifacts = wiring.artifacts(project)
+    read = ((key, artifacts.signature(EmbeddedPage, key)) for key in contents_of(project, wiring, catalogue))
+    signed = [(key, signature) for key, signature in read if signature]
+    marked = publish.marked_pages(signed, {row.key for row in catalogue.stale()})
+    return phase.signature_of(marked, settings=wiring.settings.index, language=project.language)
+
+
 def rebuild_index(
     wiring: Wiring, project: Project, catalogue: Catalogue, *, allow_shrink: bool = False
 ) -> publish.Published:

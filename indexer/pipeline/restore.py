@@ -131,7 +131,7 @@ def _staging(wiring: Wiring) -> Iterator[Path]:
     """An empty folder beside the projects, locked like one, and removed with all that it holds in the end."""
     from ulid import ULID
 
-    _sweep(wiring)
+    sweep_staging(wiring)
     path = wiring.projects_dir / f"{STAGING}{ULID()}"
     try:
         path.mkdir()
@@ -144,7 +144,7 @@ def _staging(wiring: Wiring) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _sweep(wiring: Wiring) -> None:
+def sweep_staging(wiring: Wiring) -> None:
     """Remove what killed restores left: copies, or what was replaced."""
     for path in wiring.projects_dir.glob(f"{STAGING}*"):
         with contextlib.suppress(Busy), wiring.lock(Project(id="", name=path.name)):

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from indexer.artifacts import Sources
 from indexer.errors import Misconfigured
-from indexer.ports import Chat, Embed, Fetch, Packed, Project, Registry, Render, VectorCache, VectorStore
+from indexer.ports import Chat, Embed, Fetch, Project, Registry, Render, VectorCache, VectorStore
+from indexer.records import Answered, Packed
 from indexer.settings import Settings, private, registry_url, secret
 
 if TYPE_CHECKING:
@@ -82,6 +83,13 @@ class Wiring:
 
         return self.projects_dir / REGISTRY
 
+    @property
+    def registry_file(self) -> Path | None:
+        """The file of the local registry, if there is one."""
+        from indexer.adapters.registry import REGISTRY
+
+        return self.projects_dir / REGISTRY if self.has_local_registry else None
+
     def close(self) -> None:
         """Close the files that were opened for good."""
         for name in ("registry", "vector_cache"):
@@ -100,6 +108,26 @@ class Wiring:
 
         with project_lock(self.folder(project)), self.registry.hold(project.name):
             yield
+
+    def lock_holder(self, project: Project) -> tuple[bool, str]:
+        """Whether the lock is held, and who holds it or was killed holding it; takes nothing."""
+        from indexer.adapters.locks import holder_of
+
+        return holder_of(self.folder(project))
+
+    def key_names(self) -> list[str]:
+        """Variables that hold the keys of the configured models' servers."""
+        from indexer.adapters.providers import WELL_KNOWN
+
+        models, known = self.settings.models, {**WELL_KNOWN, **self.settings.providers}
+        used = dict.fromkeys(name.partition("/")[0] for name in (*models.extract, *models.embedding))
+        return [variable for name in used if name in known for variable in known[name].api_key_env]
+
+    def probe_models(self) -> list[Answered]:
+        """Asks every server of the configured models whether it is there."""
+        from indexer.adapters.probe import probe_models
+
+        return probe_models(self.settings)
 
     @contextlib.contextmanager
     def catalogue(self, project: Project) -> Iterator[SqliteCatalogue]:

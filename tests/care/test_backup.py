@@ -13,7 +13,6 @@ import zstandard
 
 from indexer.adapters.archive import Archive, Unpacking, tree
 from indexer.adapters.locks import project_lock
-from indexer.cli.console import Console
 from indexer.errors import IndexerError, Misconfigured
 from indexer.pipeline import restore as restoring
 from indexer.pipeline.wiring import Wiring
@@ -32,6 +31,14 @@ def _hits(cli, name="p", mode="hybrid"):
 def _contents(path):
     with path.open("rb") as file:
         return zstandard.ZstdDecompressor().stream_reader(file).read()
+
+
+class Quiet:
+    def say(self, line):
+        pass
+
+    def step(self, phase, done, total, note=""):
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +125,8 @@ def test_a_restore_that_fails_in_the_end_leaves_the_old_project(kept, monkeypatc
     monkeypatch.setattr(wiring.registry, "update", fail)
     mine = cli.projects / "p" / "1_pages" / "mine.json"
     mine.write_text("{}")
-    quiet = Console(json=False, quiet=True, verbose=0)
     with pytest.raises(IndexerError, match="the registry cannot"):
-        restoring.restore(wiring, file, name="", force=True, progress=quiet)
+        restoring.restore(wiring, file, name="", force=True, progress=Quiet())
     wiring.close()
     mine.unlink()
     assert sorted(path for path in cli.projects.rglob("*") if path.suffix == ".json") == before
