@@ -151,7 +151,7 @@ class Adopted(Struct, frozen=True, kw_only=True):
     unchanged: tuple[str, ...] = ()
 
 
-class Scored(Struct, frozen=True):
+class Scored(Struct, frozen=True, gc=False):
     """One candidate of one retrieval leg, with the leg's own score (higher is nearer)."""
 
     id: str

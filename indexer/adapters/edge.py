@@ -52,6 +52,7 @@ log = logging.getLogger("indexer")
 
 SHARD = "shard"
 BATCH = 512  # points in one call of the engine
+NAMES = 65_536  # ids of points remembered as text
 
 _LOADING = "loading"
 _TRIES = 5
@@ -249,6 +250,7 @@ class EdgeReader:
 
     def __init__(self, generations: Generations, name: str, hold: Hold) -> None:
         self._path = generations.path(name)
+        self._names = _Names()
         self._stack = contextlib.ExitStack()
         self._stack.callback(hold.release)
         try:
@@ -272,7 +274,11 @@ class EdgeReader:
         ]
         with mapped(self._path):
             answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
-        return [[Scored(str(point.id), point.score) for point in answer] for answer in answers]
+        names = self._names
+        return [
+            list(map(Scored, [names[point.id.int] for point in answer], [point.score for point in answer]))
+            for answer in answers
+        ]
 
     def select(self, where: Where, limit: int) -> list[str]:
         """Ids of at most `limit` points that `where` admits."""
@@ -340,3 +346,15 @@ class EdgeReader:
 
 def _sparse(vector: Any) -> Sparse:
     return Sparse(indices=tuple(vector.indices), values=tuple(vector.values))
+
+
+class _Names(dict[int, str]):
+    """The ids of points as text, by their numbers: a search meets hundreds, and most of them again."""
+
+    def __missing__(self, number: int) -> str:
+        if len(self) >= NAMES:
+            self.clear()
+        digits = f"{number:032x}"
+        name = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+        self[number] = name
+        return name

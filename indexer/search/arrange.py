@@ -19,11 +19,6 @@ class Place(Struct, frozen=True):
     instead_of: str = ""
 
 
-def has_translations(payloads: Collection[Payload]) -> bool:
-    """Whether any of these stands beside itself in another language."""
-    return any(payload.translation_group for payload in payloads)
-
-
 def in_one_language(
     ranking: Sequence[Place], payloads: Mapping[str, Payload], *, language_of: LanguageOf
 ) -> list[Place]:

@@ -38,9 +38,12 @@ def fuse(legs: Sequence[Sequence[Scored]], weights: Sequence[float], *, normalis
     parts = []
     for leg, weight in zip(legs, weights, strict=True):
         scores = normalise([scored.score for scored in leg])
-        part = {scored.id: score for scored, score in zip(leg, scores, strict=True)}
-        for name, score in part.items():
-            fused[name] = fused.get(name, 0.0) + weight * score
+        part = dict(zip([scored.id for scored in leg], scores, strict=True))
+        if fused:
+            before = fused.get
+            fused |= {name: before(name, 0.0) + weight * score for name, score in part.items()}
+        else:
+            fused = {name: weight * score for name, score in part.items()}
         parts.append(part)
     return Fused(fused, tuple(parts), tuple(weights))
 
@@ -61,7 +64,7 @@ def normalised(scores: Sequence[float]) -> list[float]:
     if count < 2:  # noqa: PLR2004 - a deviation needs two values
         return [ALONE] * count
     mean = math.fsum(scores) / count
-    deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (count - 1))
+    deviation = math.sqrt(math.fsum([(score - mean) ** 2 for score in scores]) / (count - 1))
     if deviation == 0:
         return [ALONE] * count
     low = mean - 3 * deviation

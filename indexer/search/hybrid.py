@@ -21,7 +21,7 @@ from indexer.artifacts import Payload
 from indexer.errors import Misconfigured, Permanent
 from indexer.hits import Hit, Leg
 from indexer.ports import Reader, Scored, Sparse, Where
-from indexer.search.arrange import Place, by_page, has_translations, in_one_language
+from indexer.search.arrange import Place, by_page, in_one_language
 from indexer.search.explain import matches, spellings
 from indexer.search.fusion import Fused, fuse, normalised, reciprocal
 from indexer.search.legs import Coverage, nearest, words_of
@@ -35,6 +35,7 @@ DBSF, WEIGHTED, RRF = FUSIONS = ("dbsf", "weighted", "rrf")
 BATCH = 64  # questions in one call of the model and of the engine
 
 Analyze = Callable[[str], list[str]]
+Ranking = list[tuple[str, float]]  # id and score, best first
 
 
 class Extras(Struct, frozen=True, kw_only=True):
@@ -155,24 +156,26 @@ class _Search:
         self._ask(asked)
         ranked = [self._rank(one, weight) for one, weight in self._weighed(asked)]
         first = None if self.extras.group else self.limit
-        payloads = self.reader.payloads(sorted({place.id for ranking in ranked for place in ranking[:first]}))
+        payloads = self.reader.payloads(sorted({name for ranking in ranked for name, _ in ranking[:first]}))
         for one, ranking in zip(asked, ranked, strict=True):
             yield self._hits(one, *self._arranged(one, ranking, payloads))
 
     def _arranged(
-        self, one: _Asked, ranking: list[Place], known: dict[str, Payload]
+        self, one: _Asked, ranking: Ranking, known: dict[str, Payload]
     ) -> tuple[list[tuple[Place, list[Place]]], dict[str, Payload]]:
         """What is shown, each with further chunks of its page, and the payloads of it all."""
         extras, limit = self.extras, self.limit
         language = extras.language
-        if language is not None and has_translations(
-            [known[place.id] for place in ranking if place.id in known]
-        ):
-            known = known | self.reader.payloads([place.id for place in ranking if place.id not in known])
-            ranking = in_one_language(ranking, known, language_of=partial(language, one.text))
+        several = language and any(known[name].translation_group for name, _ in ranking[:limit])
+        places = [
+            Place(name, score) for name, score in (ranking if several or extras.group else ranking[:limit])
+        ]
+        if language and several:
+            known = known | self.reader.payloads([name for name, _ in ranking if name not in known])
+            places = in_one_language(places, known, language_of=partial(language, one.text))
         if extras.group:
-            return by_page(ranking, known, size=extras.group)[:limit], known
-        return [(place, []) for place in ranking[:limit]], known
+            return by_page(places, known, size=extras.group)[:limit], known
+        return [(place, []) for place in places[:limit]], known
 
     def _prepare(self, questions: list[str]) -> list[_Asked]:
         asked = [_Asked(text=question, terms=self.analyze(question)) for question in questions]
@@ -199,13 +202,14 @@ class _Search:
             if one.words is not None:
                 one.bm25 = next(found)
 
-    def _rank(self, one: _Asked, weights: tuple[float, float]) -> list[Place]:
+    def _rank(self, one: _Asked, weights: tuple[float, float]) -> Ranking:
         """All that was found, best first, ties by id."""
         if self.mode != HYBRID:
-            return [Place(s.id, s.score) for s in (one.dense if self.mode == DENSE else one.bm25)]
+            return [(s.id, s.score) for s in (one.dense if self.mode == DENSE else one.bm25)]
         by = reciprocal if self.settings.fusion == RRF else normalised
         one.fused = fuse((one.dense, one.bm25), weights, normalise=by)
-        return [Place(name, score) for name, score in sorted(one.fused.scores.items(), key=_best_first)]
+        ordered = sorted([(-score, name) for name, score in one.fused.scores.items()])
+        return [(name, -negative) for negative, name in ordered]
 
     def _weighed(self, asked: list[_Asked]) -> Iterator[tuple[_Asked, tuple[float, float]]]:
         """Each question with the weights of its legs."""
@@ -229,11 +233,11 @@ class _Search:
         self, one: _Asked, shown: Sequence[tuple[Place, list[Place]]], payloads: Mapping[str, Payload]
     ) -> list[Hit]:
         fused = one.fused or Fused({}, ({}, {}), (None, None))
-        dense = _legs(one.dense, fused.parts[0], fused.weights[0])
-        bm25 = _legs(one.bm25, fused.parts[1], fused.weights[1])
+        names = {place.id for best, others in shown for place in (best, *others)}
+        dense = _legs(names, one.dense, fused.parts[0], fused.weights[0])
+        bm25 = _legs(names, one.bm25, fused.parts[1], fused.weights[1])
         if self.extras.explain:
-            names = [place.id for best, others in shown for place in (best, *others) if place.id in bm25]
-            bm25 |= self._matched(one, {name: bm25[name] for name in names}, payloads)
+            bm25 = self._matched(one, bm25, payloads)
 
         def hit(place: Place) -> Hit:
             return hit_of(place, payloads[place.id], dense.get(place.id), bm25.get(place.id))
@@ -263,14 +267,14 @@ class _Search:
         return told
 
 
-def _best_first(item: tuple[str, float]) -> tuple[float, str]:
-    return -item[1], item[0]
-
-
-def _legs(found: Sequence[Scored], parts: Mapping[str, float], weight: float | None) -> dict[str, Leg]:
+def _legs(
+    names: Collection[str], found: Sequence[Scored], parts: Mapping[str, float], weight: float | None
+) -> dict[str, Leg]:
+    """How a leg sees those of `names` that it found."""
     return {
         scored.id: Leg(rank=rank, score=scored.score, normalised=parts.get(scored.id), weight=weight)
         for rank, scored in enumerate(found, 1)
+        if scored.id in names
     }
 
 

@@ -60,5 +60,8 @@ def nearest(
         while len(found) == fetched < MOST and found[depth - 1].score == found[-1].score:
             fetched = min(4 * fetched, MOST)
             found = reader.nearest([query], fetched, where)[0]
-        ranked.append(sorted(found, key=lambda scored: (-scored.score, scored.id))[:depth])
+        scores = [scored.score for scored in found]
+        if len(set(scores)) < len(scores) or scores != sorted(scores, reverse=True):
+            found = sorted(found, key=lambda scored: (-scored.score, scored.id))
+        ranked.append(found[:depth])
     return ranked
