@@ -127,10 +127,9 @@ class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class Extracted(Struct, frozen=True, kw_only=True):
     """
-    What a reader gets from one HTML document: metadata and markdown.
-
-    `alternates`: hreflang → URL. `extractor`: which judge's text was taken. `hidden`:
-    text found but kept out (invisible, or addressed to a language model).
+    What a reader gets from one HTML document. `text`: markdown of what it shows as its own; `facts`: what
+    it tells machines alone; `site`: how to reach the business. `alternates`: hreflang → URL. `hidden`: kept
+    out, for it is invisible or orders a language model about.
     """
 
     title: str
@@ -143,6 +142,7 @@ class Extracted(Struct, frozen=True, kw_only=True):
     extractor: str = ""
     alternates: dict[str, str] = field(default_factory=dict)
     site: str = ""
+    facts: str = ""
     hidden: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

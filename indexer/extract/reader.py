@@ -61,9 +61,9 @@ def read(
     if data and not orders.is_about(text):
         ordered += [said for said in data if orders.gives_orders(said)]
         data = [said for said in data if said not in ordered]
-    if data:
-        text = "\n\n".join(filter(None, [text, *data]))
-    lines = site.facts(left, walk.contacts, text)
+    shown, apart = structured.divide(data, walk.blocks)
+    text = "\n\n".join(filter(None, [text, *shown]))
+    lines = site.facts(left, walk.contacts, "\n\n".join([text, *apart]))
     unseen = _hidden([*ordered, *walk.unseen], raw)
     if watch is not None:
         watch(
@@ -89,6 +89,7 @@ def read(
         extractor=judge,
         alternates=parsed.alternates,
         site="\n".join(dict.fromkeys([*lines, *told.site])),
+        facts="\n\n".join(apart),
         hidden=unseen,
         notes=(
             *_notes(done.blocks),

@@ -2,7 +2,8 @@
 What a page says to machines (JSON-LD, microdata) as readable lines.
 
 Facts that the page's own text already holds are left out: structured data stands beside
-the text, never instead of it.
+the text, never instead of it. What the page does show, though no judge kept it, belongs to
+its text.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
+from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
 
+from indexer.extract.blocks import Block
 from indexer.extract.text import squeeze, visible
 
 _MAX_SCRIPT = 1_000_000  # characters
 _MAX_OBJECTS = 400
 _MAX_LINES = 120
+_ENCODED = 2  # spaces of a text that is written as part of an address
 _TAG = re.compile(r"<[^<>]*>")
 _TOKEN = re.compile(r"\w+")
 _LABELS: dict[str, dict[str, str]] = {
@@ -155,7 +160,7 @@ def types_of(found: list[dict[str, Any]]) -> set[str]:
 
 
 class Facts:
-    """The readable lines of a page's objects: `page` for its text, `site` for what the whole site repeats."""
+    """The readable lines of a page's objects: `page` for the page, `site` for what the whole site repeats."""
 
     def __init__(self, found: list[dict[str, Any]], text: str, language: str) -> None:
         self.page: list[str] = []
@@ -247,6 +252,15 @@ class Facts:
             self._add(self.page, f"{_text(item.get('title'))}. {description}")
 
 
+def divide(lines: list[str], blocks: Iterable[Block]) -> tuple[list[str], list[str]]:
+    """*lines* apart: those whose words the page's *blocks* show, and those that it tells machines alone."""
+    if not lines:
+        return [], []
+    seen = _Known("\n".join(block.text for block in blocks))
+    shown = [line for line in lines if seen.holds(line)]
+    return shown, [line for line in lines if line not in shown]
+
+
 def _linked_products(found: list[dict[str, Any]]) -> tuple[set[int], set[int]]:
     """`id`s of the objects that are variants of a product of the page, and of other products it mentions."""
     variants: set[int] = set()
@@ -304,7 +318,9 @@ def _text(value: Any) -> str:
                     _text(value[key]) if not isinstance(value[key], (dict, list)) or key == "address" else ""
                 )
         return ""
-    text = html.unescape(str(value))
+    text = html.unescape(html.unescape(str(value)))  # some programs escape what is escaped
+    if " " not in text and text.count("%20") >= _ENCODED:
+        text = unquote(text)
     if text.startswith(("http://", "https://", "data:", "#")) and " " not in text:
         return text.rpartition("/")[2] if "schema.org/" in text else ""
     return squeeze(visible(_TAG.sub(" ", text)))

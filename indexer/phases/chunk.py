@@ -100,8 +100,9 @@ def chunk_record(
     record: Mapping[str, Any], *, settings: Chunking, chat: Chat | None, why: bool = False
 ) -> dict[str, Any]:
     """
-    `{id, text, title?, language?}` → `{id, chunks: [{topic, text, start, end, context?}]}`.
+    `{id, text, facts?, title?, language?}` → `{id, chunks: [{topic, text, start, end, context?}]}`.
 
+    `facts`, as `extract` gives them beside a text, are chunked as its end.
     A chunk of legal text has `article`, `point`, `points` and `parent` besides, as far as it
     has them; with `why` also a `why`. `mode` and `notes` are added. Raises `Permanent` if
     `text` is no string.
@@ -109,7 +110,8 @@ def chunk_record(
     text = record.get("text")
     if not isinstance(text, str):
         raise Permanent('a record to chunk needs "text", a string of markdown')
-    title, language = (str(record.get(key) or "") for key in ("title", "language"))
+    title, language, facts = (str(record.get(key) or "") for key in ("title", "language", "facts"))
+    text = "\n\n".join(filter(None, (text, facts)))
     cut = chunk_text(text, title=title, language=language, settings=settings, chat=chat, why=why)
     rows = [to_builtins(part) for part in cut.chunks]
     for row in rows:

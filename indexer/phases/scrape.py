@@ -222,15 +222,16 @@ def _extract(
     except Exception as error:  # noqa: BLE001 - one page that breaks a parser must not end the run
         detail = f"{type(error).__name__}: {error}"[:300]
         return Scraped(outcome=_outcome(response, State.FAILED, Reason.EXTRACT_FAILED, detail), links=links)
-    if not extracted.text.strip():
+    text = "\n\n".join(filter(None, (extracted.text, extracted.facts)))
+    if not text.strip():
         return Scraped(outcome=_outcome(response, State.SKIPPED, Reason.EMPTY, "no text"), links=links)
     title = " ".join(visible(extracted.title).split())
     page = Page(
         signature=signature_of(response, reading=reading),
         url=url,
-        content=ids.digest(title, extracted.language, extracted.text),
+        content=ids.digest(title, extracted.language, text),
         title=title,
-        text=extracted.text,
+        text=text,
         language=extracted.language,
         description=extracted.description,
         published=extracted.published,
