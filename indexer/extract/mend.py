@@ -34,6 +34,7 @@ _GAP_BAR, _GAP = 0.5, 2  # plain blocks between kept ones at most so far away
 _LINKED_BAR, _LINKED_GAP = 0.4, 4  # the same for blocks of links, which an article leaves out
 _FACT_BAR, _FACT_GAP = 0.2, 8  # the same for prices, phones, e-mails
 _CLEAN_BAR, _CLEAN_KEPT = 0.5, 0.75  # where so much of all that is not furniture is kept
+_CLEANEST_BAR, _CLEANEST_KEPT = 0.25, 0.95
 _SMALL = 400  # words; on a page of so few there is nothing to win by being strict
 _ALWAYS_FURNITURE = (Inside.NAV | Inside.FORM | Inside.DIALOG | Inside.NOSCRIPT).value
 _OUTER_FURNITURE = (Inside.HEADER | Inside.FOOTER | Inside.ASIDE).value  # unless within the content
@@ -197,8 +198,11 @@ def complete(groups: Groups, probabilities: Probabilities, bar: float, *, strict
         keep |= silent & _between(keep, _LINKED_GAP) & (probabilities > bar * _LINKED_BAR)
         facts = silent & ~keep & _between(keep, _FACT_GAP) & (probabilities > bar * _FACT_BAR)
         keep |= groups.telling(facts)
-        if sizes[plain & keep].sum() >= _CLEAN_KEPT * sizes[plain].sum():
-            keep |= plain & (probabilities > bar * _CLEAN_BAR)
+        kept_share = sizes[plain & keep].sum() / max(sizes[plain].sum(), 1.0)
+        if kept_share >= _CLEAN_KEPT:
+            keep |= plain & (
+                probabilities > bar * (_CLEANEST_BAR if kept_share >= _CLEANEST_KEPT else _CLEAN_BAR)
+            )
         keep |= groups.own()
     return _with_whole(groups.wholes, keep, sizes) & ~groups.never
 

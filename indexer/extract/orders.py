@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LONGEST = 150  # words; an order is short
-_MANY, _MOST = 3, 0.3  # orders, and their share of a page's kept words: so much is a text about orders
+_MOST = 0.3  # of a page's words: what orders so much of it is a text about orders
 _PARAGRAPHS, _FENCE = re.compile(r"\n[^\S\n]*\n"), re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _QUOTES = "\"'“”„«»‘’`"
 _HINTS = re.compile(
@@ -83,7 +83,7 @@ _ADDRESSED = re.compile(
     rf"\b(?:if|when|since)\s+you(?:'re|\s+are)\s+{_MODEL}\b.{{0,80}}?\b(?:you (?:must|should|will|need to)\s+|please\s+|then\s+|[,:]\s*)"
     rf"{_SAY}\b|\b(?:attention|note to|message (?:to|for)|instructions? (?:to|for))\s+{_MODEL}\s*[:,.!-]"
     rf"|(?:^|[.!?]\s+){_MODEL}\s+(?:must|should|shall|have to|are (?:required|instructed|ordered) to)\s+(?:always\s+|never\s+)?{_SAY}\b"
-    r"|\bas an? (?:ai )?(?:language model|llm|chat ?-?bot)\W{1,3}you (?:must|should|will|have to)\b|<\|?im_start\|?>|\[INST\]"
+    r"|\bas an? (?:ai )?(?:language model|llm|chat ?-?bot)\W{1,3}you (?:must|should|will|have to)\b|^\W{0,3}(?:<\|?im_start\|?>|\[INST\])"
     r"|если\s+(?:ты|вы)\s*[—–-]?\s*(?:языков\w+ модел\w+|нейросет\w+|ии\b|ассистент\w*|чат-?бот\w*).{0,80}?"
     r"(?:скажи|ответь|отвеча[йт]|сообщи|рекомендуй|напиши|игнорируй|должн|обязан)"
     r"|(?:^|[.!?]\s+)(?:языков\w+ модел\w+|нейросет\w+|ии|ии-ассистент\w*|ассистент\w*|чат-?бот\w*)\s+(?:должн\w+|обязан\w*)\s+"
@@ -104,8 +104,7 @@ def found(blocks: list[Block], keep: NDArray[np.bool_]) -> list[int]:
     ):
         return []
     words = sum(block.words for block, kept in zip(blocks, keep, strict=True) if kept)
-    many = len(numbers) >= _MANY and sum(blocks[k].words for k in numbers) > _MOST * words
-    return [] if many else numbers
+    return [] if sum(blocks[k].words for k in numbers) > _MOST * words else numbers
 
 
 def without(text: str) -> tuple[str, tuple[str, ...]]:
@@ -120,8 +119,7 @@ def without(text: str) -> tuple[str, tuple[str, ...]]:
         (ordered if told else kept).append(paragraph)
         fenced ^= len(_FENCE.findall(paragraph)) % 2 == 1
     words = sum(len(paragraph.split()) for paragraph in ordered)
-    many = len(ordered) >= _MANY and words > _MOST * len(text.split())
-    if not ordered or many or not "".join(kept).strip():
+    if words > _MOST * len(text.split()):
         return text, ()
     return "\n\n".join(kept), tuple(ordered)
 
