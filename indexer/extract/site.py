@@ -26,11 +26,13 @@ _HOURS = re.compile(
     re.IGNORECASE,
 )
 _STREET = re.compile(
-    r"\b\d{1,5}[\w/-]*,? (?:[A-Z][\w.'-]+ ){1,4}(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|way|suite|hwy|highway|pkwy|ct|court|plaza|square|sq)\b"
+    r"\b\d{1,5}[\w/-]*,? (?:[A-Z][\w.'-]+ ){1,4}(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|way|suite|hwy|highway|pkwy|ct|court|plaza|square|sq|quay|wharf|terrace|crescent|mews|esplanade|embankment)\b"
     r"|\b[A-Z]{2} \d{5}\b|\b[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}\b"
     r"|\b(?:ул|улица|пр|просп|проспект|пер|переулок|бульвар|б-р|шоссе|наб|набережная|площадь|пл|мкр|микрорайон|дом|көшесі|даңғылы)\b[.,]? ?[\w«\"-]",
     re.IGNORECASE,
 )
+# In a footer a number, names and a comma are enough: "14 Heron Rise, Lakeside".
+_PLACE = re.compile(r"\b\d{1,5}[A-Za-z]?,? (?:[A-Z][\w.'-]+ ?){1,4}, ?[A-Z][\w.'-]+")
 _HINT = re.compile(r"[\d@]|ул|пр|пер|бул|наб|пл|мкр|көш|даң|дом", re.IGNORECASE)
 _MAX_LINES = 60
 _MAX_WORDS = 60
@@ -48,7 +50,11 @@ def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[
         if block.words > _MAX_WORDS or len(out) >= _MAX_LINES:
             continue
         text = squeeze(block.text)
-        if text.lower() not in flat and (says_contact(text) or block.frame.inside & Inside.ADDRESS):
+        inside = block.frame.inside
+        told = (
+            says_contact(text) or inside & Inside.ADDRESS or (inside & Inside.FOOTER and _PLACE.search(text))
+        )
+        if told and text.lower() not in flat:
             out[text] = None
     so_far = " ".join(out).lower()
     digits += re.sub(r"\D", "", so_far)
