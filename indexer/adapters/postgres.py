@@ -37,6 +37,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _CONFIGURE = {
+    "23503": "other tables refer to this project: remove their rows first",
     "22P05": "take NUL characters out of the prompts",
     "28": "correct the user or the password in its URL",
     "3D": "create that database, or correct the name in the URL",

@@ -249,6 +249,7 @@ def forget_if_empty(wiring: Wiring, project: Project) -> bool:
 def remove(wiring: Wiring, project: Project) -> None:
     """Remove a project: its generations, artifacts and registry rows. What is not ours stays."""
     with wiring.lock(project):
+        wiring.registry.withdraw(project.id)  # before it is gone: a bot may be reading
         wiring.store(project).drop()
         folder = wiring.folder(project)
         for name in FOLDERS:

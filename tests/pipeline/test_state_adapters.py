@@ -14,7 +14,8 @@ import pytest
 from indexer.adapters.catalogue import SqliteCatalogue
 from indexer.adapters.files import FileArtifacts, write_atomically
 from indexer.adapters.locks import project_lock
-from indexer.adapters.registry import SqliteRegistry
+from indexer.adapters.registry import SqliteRegistry, _create
+from indexer.adapters.sqlite import open_database
 from indexer.artifacts import Bm25Snapshot, Chunk, ChunkedPage, Outcome, Page, Reason, Source, State
 from indexer.errors import Busy, IndexerError, Misconfigured
 from indexer.ids import url_key
@@ -215,6 +216,24 @@ def test_the_registry_holds_what_the_bot_reads(tmp_path):
         1,
     )
     assert stat.S_IMODE((tmp_path / "registry.db").stat().st_mode) == 0o600
+
+
+def test_a_registry_of_the_first_version_keeps_its_projects_and_owes_their_snapshots(tmp_path):
+    """What it did not keep of a snapshot is written by the next run, which finds no generation."""
+    connection = open_database(tmp_path / "registry.db", [_create], mode=0o600)
+    connection.execute(
+        "INSERT INTO projects (id, name, prompts) VALUES ('1', 'кафе', '{\"prompt1\": \"x\"}')"
+    )
+    connection.execute("INSERT INTO project_state VALUES ('1', 'https://bot.test', '{}', 'G1', 'told')")
+    connection.execute("INSERT INTO bm25_indexes VALUES ('1', '{}', '{}', 2.0, 1, '')")
+    connection.close()
+
+    registry = SqliteRegistry(tmp_path)
+    kept = Project(
+        id="1", name="кафе", prompts={"prompt1": "x"}, bot_url="https://bot.test", registered="told"
+    )
+    assert (registry.all(), registry.bm25("1")) == ([kept], None)
+    registry.close()
 
 
 def test_a_taken_name_is_refused_and_changes_nothing(tmp_path):

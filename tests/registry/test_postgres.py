@@ -101,6 +101,12 @@ def test_tables_and_rows_of_the_bot_are_used_as_they_are(registry, sql):
     assert registry.find(id=CAFE.id) == CAFE
     assert sql("SELECT extra, prompts->>'prompt1' FROM projects").fetchall() == [(7, "Привет")]
     assert sql("SELECT count(*) FROM leads").fetchone() == (1,)
+    sql(
+        "ALTER TABLE leads DROP CONSTRAINT leads_project_fkey, ADD FOREIGN KEY (project) REFERENCES projects (id)"
+    )
+    with pytest.raises(Misconfigured, match="other tables refer to this project"):
+        registry.remove(CAFE.id)
+    assert registry.all() == [CAFE]
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,7 @@ def test_what_a_server_holds_is_replaced_only_by_force(indexer, sql, server_url)
     local = {"INDEXER_REGISTRY_URL": ""}
     assert indexer("registry", "show", "--json", **local).ok().json["version"] == 0
     assert indexer("registry", "show", "--json").ok().json["projects"] == []
+    indexer("plan", *PROJECT).fails(2, "there are none yet")
     indexer("registry", "migrate").fails(2, "there is no registry to move")
     indexer("registry", "migrate", **local).fails(2, "where to?")
     indexer("registry", "show", "--force").fails(2, "--to and --force")

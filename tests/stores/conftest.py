@@ -1,4 +1,7 @@
-"""The vector stores under test: the embedded engine, a server's double, and a real server if there is one."""
+"""
+The vector stores under test: the embedded engine, the client's in-memory oracle, a server's double over HTTP
+and gRPC, and a real server if there is one.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from qdrant_client import QdrantClient
 
 from indexer.adapters.edge import EdgeStore
 from indexer.adapters.qdrant import QdrantStore
@@ -36,6 +40,7 @@ def grpc_settings(double: QdrantDouble) -> Iterator[Store]:
 @pytest.fixture(
     params=[
         "edge",
+        "oracle",
         "qdrant",
         "qdrant-grpc",
         pytest.param(
@@ -49,7 +54,10 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         yield Engine("edge", lambda: EdgeStore(folder, collection="Кафе"), folder)
         return
     project = f"Кафе {uuid.uuid4()}"
-    if request.param == "server":
+    oracle = QdrantClient(":memory:") if request.param == "oracle" else None
+    if oracle:
+        settings = Store(url="http://127.0.0.1:9")  # nobody: whoever is asked is in this process
+    elif request.param == "server":
         settings = Store(url=REAL)
     elif request.param == "qdrant-grpc":
         settings = request.getfixturevalue("grpc_settings")
@@ -57,7 +65,11 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         settings = Store(url=request.getfixturevalue("double").url)
 
     def opened() -> VectorStore:
-        return QdrantStore(project, settings=settings, folder=tmp_path, sleep=lambda seconds: None)
+        store = QdrantStore(project, settings=settings, folder=tmp_path, sleep=lambda seconds: None)
+        store._server._client = oracle or store._server._client
+        return store
 
     yield Engine(request.param, opened, tmp_path / "vectors")
     opened().drop()
+    if oracle:
+        oracle.close()
