@@ -7,13 +7,14 @@ signature over both it and the body, so that the bot can refuse what is forged o
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -58,6 +59,7 @@ class HttpBot:
         self.url = url.rstrip("/")
         self._token = token
         self._secret = secret
+        self._hidden = [value for value in (token, secret, parts.password, _basic(parts)) if value]
         self._timeout = timeout
         self._retries = retries
         self._sleep = sleep
@@ -147,9 +149,16 @@ class HttpBot:
         return headers
 
     def _clean(self, text: str) -> str:
-        for value in (self._token, self._secret):
-            text = text.replace(value or "\0", "***")
+        for value in self._hidden:
+            text = text.replace(value, "***")
         return text
+
+
+def _basic(parts: SplitResult) -> str:
+    """What a login in the address becomes in a header."""
+    if not parts.password:
+        return ""
+    return base64.b64encode(f"{parts.username or ''}:{parts.password}".encode()).decode()
 
 
 def signature_of(secret: str, timestamp: str, body: bytes) -> str:

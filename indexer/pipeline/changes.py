@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from indexer.errors import Misconfigured
-from indexer.pipeline.projects import check_language, parse_sources, stored_sources
+from indexer.pipeline.projects import check_bot_url, check_language, parse_sources, stored_sources
 from indexer.ports import Project
 from indexer.settings import Settings, load
 
@@ -33,8 +33,8 @@ def change(project: Project, key: str, value: str) -> Project:
     if name in _COLUMNS:
         if name == "language":
             check_language(value)
-        if name == "bot_url" and value.strip():
-            parse_sources(crawl=[value.strip()])  # an address like any other
+        if name == "bot_url":
+            check_bot_url(value.strip())
         return msgspec.structs.replace(project, **{name: value.strip()})
     if _PROMPT.fullmatch(name):
         prompts = {**project.prompts, name: value}

@@ -67,10 +67,16 @@ def check_language(language: str) -> str:
     return language
 
 
+def check_bot_url(url: str) -> str:
+    """An address without a login, or empty. Raises `Misconfigured`."""
+    return _address(url, "bot URL", instead="name the bot's token by INDEXER_BOT_TOKEN") if url else ""
+
+
 def create(wiring: Wiring, project: Project) -> Project:
     """Add a project with a new id. Raises `Misconfigured` for a taken or impossible name."""
     name = check_name(project.name)
     check_language(project.language)
+    check_bot_url(project.bot_url)
     folder = wiring.projects_dir / name
     if folder.exists() and not folder.is_dir():
         raise Misconfigured(f"{folder} is a file; choose another --name")
@@ -172,7 +178,7 @@ def _read_list(path: Path) -> list[tuple[str, str]]:
     return found
 
 
-def _address(url: str, place: str) -> str:
+def _address(url: str, place: str, *, instead: str = "see --auth-env") -> str:
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -187,7 +193,7 @@ def _address(url: str, place: str) -> str:
         raise Misconfigured(f"{_shown(url)!r} ({place}) names no host")
     if parts.username or parts.password:
         raise Misconfigured(
-            f"{_shown(url)!r} ({place}) holds a login, which would be stored; take it out and see --auth-env"
+            f"{_shown(url)!r} ({place}) holds a login, which would be stored; take it out and {instead}"
         )
     return url
 
