@@ -43,7 +43,8 @@ class Hit(Struct, frozen=True, kw_only=True):
 
     `translation_group`: as in a point's payload. `instead_of`: the URL of the same page in
     another language, which was found first: the hit has its place and score. `others`: of
-    grouped hits, further chunks of the same page, best first.
+    grouped hits, further chunks of the same page, best first. `rerank`: a reranker's score;
+    hits that have one come first, by it.
     """
 
     id: str
@@ -69,3 +70,4 @@ class Hit(Struct, frozen=True, kw_only=True):
     translation_group: str = ""
     instead_of: str = ""
     others: tuple[Hit, ...] = ()
+    rerank: float | None = None

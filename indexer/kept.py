@@ -1,4 +1,4 @@
-"""Some of the edges that `indexer.ports` names: what is kept of URLs and projects, and who is told."""
+"""Some of the edges that `indexer.ports` names: what is kept of URLs and projects, who is told, rerankers."""
 
 from __future__ import annotations
 
@@ -230,3 +230,13 @@ class Registry(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Rerank(Protocol):
+    """A model that reads a question and texts together. `model` names it."""
+
+    model: str
+
+    def __call__(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """One score for each text, higher is nearer. Raises `Retryable` where there is no whole answer."""
+        ...

@@ -19,7 +19,7 @@ from indexer.artifacts import (
     Point,
 )
 from indexer.errors import IndexerError
-from indexer.kept import Bot, Catalogue, Notify, RawResponses, Records, Registry
+from indexer.kept import Bot, Catalogue, Notify, RawResponses, Records, Registry, Rerank
 from indexer.records import (
     Adopted,
     Edition,
@@ -66,6 +66,7 @@ __all__ = [
     "Registered",
     "Registry",
     "Render",
+    "Rerank",
     "Resource",
     "Response",
     "Scored",

@@ -123,7 +123,8 @@ class Search(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     (`coverage_gate` 0: not at all), `weighted` is DBSF with `dense_weight` for the dense leg
     and the rest of 1 for the other, `rrf` goes by ranks alone.
 
-    `group`: hits are pages, with up to `group_size` of their chunks each.
+    `group`: hits are pages, with up to `group_size` of their chunks each. `rerank`: a
+    `provider/model` that puts the first `rerank_depth` hits in order, within `rerank_timeout` s.
     """
 
     prefetch: Positive = 200
@@ -132,6 +133,9 @@ class Search(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     dense_weight: Annotated[float, Meta(ge=0, le=1)] = 0.5
     group: bool = False
     group_size: Positive = 5
+    rerank: str = ""
+    rerank_depth: Positive = 50
+    rerank_timeout: Timeout = 10.0
 
 
 class Policy(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -25,6 +25,8 @@ def _hit(number: int, hit: Hit, *, explain: bool) -> str:
     head = f"{hit.score:.3f}"
     if not explain:
         head += ": " + ", ".join(f"{name} #{leg.rank} ({leg.score:.3f})" for name, leg in _legs(hit))
+    if hit.rerank is not None:
+        head = f"reranked {hit.rerank:.3f}; {head}"
     url = f"{hit.url} (instead of {hit.instead_of})" if hit.instead_of else hit.url
     parts = [url, *(_explained(hit) if explain else ()), *_text(hit)]
     for other in hit.others:

@@ -63,6 +63,9 @@ def search(  # noqa: PLR0913 - options of a person
             "--group/--no-group", help="Hits are pages, with their best chunks (default: [search] group)."
         ),
     ] = None,
+    no_rerank: Annotated[
+        bool, typer.Option("--no-rerank", help="Leave the reranker of [search] rerank out.")
+    ] = False,
     language: Annotated[
         str, typer.Option("--language", help="The asker's, of pages in several (default: the question's).")
     ] = "",
@@ -75,7 +78,14 @@ def search(  # noqa: PLR0913 - options of a person
         raise Misconfigured('ask one question ("…") or many with --in FILE')
     project = session.project(project_name)
     wiring = session.wiring(project, {"search": {"fusion": fusion and fusion.value, "group": group}})
-    wanted = ask.Wanted(mode=mode.value, limit=limit, explain=explain, grouped=True, language=language)
+    wanted = ask.Wanted(
+        mode=mode.value,
+        limit=limit,
+        explain=explain,
+        grouped=True,
+        language=language,
+        rerank=None if no_rerank or mode is not Mode.HYBRID else ask.reranker(wiring),
+    )
     if questions:
         for record in ask.answer_all(wiring, project, questions, wanted):
             session.console.data(record)

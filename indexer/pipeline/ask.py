@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice
@@ -19,10 +20,14 @@ from indexer.ports import Project, Reader
 
 if TYPE_CHECKING:
     from indexer.search.report import Change, Evaluation
+    from indexer.search.rerank import Scores
     from indexer.search.vocabulary import Vocabulary
+
+log = logging.getLogger("indexer")
 
 BATCH = 64
 MODES = ("hybrid", "dense", "bm25")
+RERANK = "rerank"  # hybrid, then reranked
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -30,7 +35,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     How questions are to be answered. `explain`: with the terms that the keyword leg matched.
 
     `grouped`: as `[search] group` says; without it, hits are chunks. `language`: the asker's;
-    empty: as each question shows.
+    empty: as each question shows. `rerank`: gives scores of question and texts, or `None`.
     """
 
     mode: str = "hybrid"
@@ -38,6 +43,18 @@ class Wanted(Struct, frozen=True, kw_only=True):
     explain: bool = False
     grouped: bool = False
     language: str = ""
+    rerank: Scores | None = None
+
+
+def reranker(wiring: Wiring) -> Scores | None:
+    """The configured reranker, whose failures are warnings: an asker gets the order of search then."""
+    from indexer.search.rerank import Forgiving
+
+    try:
+        return Forgiving(wiring.rerank) if wiring.rerank else None
+    except Misconfigured as error:
+        log.warning("%s; hits stay in the order of search", error)
+        return None
 
 
 def answer(wiring: Wiring, project: Project, question: str, wanted: Wanted) -> list[Hit]:
@@ -67,11 +84,14 @@ def evaluate(wiring: Wiring, project: Project, questions: Path) -> tuple[Evaluat
         for mode in MODES:
             ask = partial(search_reader, wiring, reader, wanted=Wanted(mode=mode, limit=scoring.DEPTH))
             scores[mode] = scoring.evaluate(cases, ask)
+        if wiring.rerank:  # one that fails ends an evaluation: it would pass for the order of search
+            wanted = Wanted(limit=scoring.DEPTH, rerank=wiring.rerank)
+            scores[RERANK] = scoring.evaluate(cases, partial(search_reader, wiring, reader, wanted=wanted))
         generation = reader.manifest.generation
     fusion = wiring.settings.search.fusion
     found = Evaluation(project=project.name, generation=generation, fusion=fusion, scores=scores)
     return found, [
-        {"mode": mode, **({"fusion": fusion} if mode == "hybrid" else {}), **scoring.summary(each)}
+        {"mode": mode, **({"fusion": fusion} if mode in ("hybrid", RERANK) else {}), **scoring.summary(each)}
         for mode, each in scores.items()
     ]
 
@@ -130,6 +150,7 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
         extras=hybrid.Extras(
             explain=wanted.explain,
             group=settings.group_size if settings.group and wanted.grouped else 0,
+            rerank=wanted.rerank,
             language=partial(_language, wiring, reader.manifest.language, wanted.language),
         ),
     )

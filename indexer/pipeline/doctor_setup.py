@@ -11,8 +11,9 @@ from pathlib import Path
 from indexer import __version__
 from indexer.errors import IndexerError, Misconfigured
 from indexer.pipeline.findings import Findings
+from indexer.pipeline.models import CACHE
 from indexer.pipeline.restore import STAGING, sweep_staging
-from indexer.pipeline.wiring import CACHE, VECTORS, Wiring
+from indexer.pipeline.wiring import VECTORS, Wiring
 from indexer.ports import Project
 from indexer.settings import Crawl, secret
 

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from indexer.artifacts import Sources
 from indexer.errors import Misconfigured
-from indexer.ports import Chat, Embed, Fetch, Project, Registry, Render, VectorCache, VectorStore
+from indexer.pipeline.models import CACHE, Models
+from indexer.ports import Fetch, Project, Registry, Render, VectorCache, VectorStore
 from indexer.records import Answered, Packed
 from indexer.settings import Settings, private, registry_url, secret
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from indexer.adapters.archive import Archive, Unpacking
     from indexer.adapters.bot import HttpBot
@@ -32,13 +33,12 @@ if TYPE_CHECKING:
     from indexer.adapters.timers import Crontab, Systemd
     from indexer.pipeline.quarantine import Shelves
 
-CACHE = ".cache"
 VECTORS = "vectors"
 PREVIOUS = "previous"
 HELD = "held"
 
 
-class Wiring:
+class Wiring(Models):
     """What one command works with."""
 
     def __init__(self, settings: Settings) -> None:
@@ -253,32 +253,6 @@ class Wiring:
         return BrowserRender(settings.render, settings.crawl, credentials=self.credentials(sources))
 
     @cached_property
-    def chat(self) -> Chat | None:
-        """The chat chain of the `extract` tier, or `None` if there is none or it is turned off."""
-        if not self.settings.models.extract or not self.settings.chunk.llm:
-            return None
-        from indexer.adapters.openai_models import open_chat
-
-        return open_chat(self.settings)
-
-    @cached_property
-    def answers(self) -> Chat | None:
-        """The same chain for answers, also where it is turned off for chunking."""
-        if not self.settings.models.extract:
-            return None
-        from indexer.adapters.openai_models import open_chat
-
-        return open_chat(self.settings)
-
-    @cached_property
-    def embed(self) -> Embed:
-        """The embedding model."""
-        from indexer.adapters.openai_models import open_embed
-
-        folder = self.settings.models.cache_dir
-        return open_embed(self.settings, cache_dir=Path(folder) if folder else self.projects_dir / CACHE)
-
-    @cached_property
     def vector_cache(self) -> VectorCache:
         """Vectors of all projects, by content."""
         from indexer.adapters.vector_cache import SqliteVectorCache
@@ -293,12 +267,6 @@ class Wiring:
         keyless = {name: replace(one, api_key_env=(), api_key_file="") for name, one in known.items()}
         models = replace(self.settings.models, cache_dir=str(folder))
         return Wiring(replace(self.settings, providers=keyless, models=models))
-
-    def counter(self, model: str) -> Callable[[str], int]:
-        """Counts the tokens of a chat model's texts, roughly where its tokenizer is not at hand."""
-        from indexer.adapters.tokens import counter_for
-
-        return counter_for(model, folder=Path(self.settings.models.cache_dir))
 
     @property
     def known_vectors(self) -> VectorCache:

@@ -12,11 +12,16 @@ LanguageOf = Callable[[Collection[str]], str]
 
 
 class Place(Struct, frozen=True):
-    """One place of a ranking. `instead_of`: the URL of the translation that was found there."""
+    """
+    One place of a ranking. `instead_of`: the URL of the translation that was found there.
+
+    `rerank`: the score of a reranker, if it was asked.
+    """
 
     id: str
     score: float
     instead_of: str = ""
+    rerank: float | None = None
 
 
 def in_one_language(

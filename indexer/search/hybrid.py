@@ -25,6 +25,7 @@ from indexer.search.arrange import Place, by_page, in_one_language
 from indexer.search.explain import matches, spellings
 from indexer.search.fusion import Fused, fuse, normalised, reciprocal
 from indexer.search.legs import Coverage, nearest, words_of
+from indexer.search.rerank import Scores, reordered
 from indexer.settings import Search
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ class Extras(Struct, frozen=True, kw_only=True):
 
     `group`: hits are pages, with up to so many chunks each; 0: hits are chunks. `language`:
     which of some languages a question is in; with it, no page comes in two languages.
+    `rerank`: scores of question and texts, or `None`; asked in mode `hybrid` only.
     """
 
     explain: bool = False
     group: int = 0
     language: Callable[[str, Collection[str]], str] | None = None
+    rerank: Scores | None = None
 
 
 class _Asked(Struct):
@@ -155,24 +158,36 @@ class _Search:
         asked = self._prepare(questions)
         self._ask(asked)
         ranked = [self._rank(one, weight) for one, weight in self._weighed(asked)]
-        first = None if self.extras.group else self.limit
+        first = None if self.extras.group else self._depth
         payloads = self.reader.payloads(sorted({name for ranking in ranked for name, _ in ranking[:first]}))
         for one, ranking in zip(asked, ranked, strict=True):
             yield self._hits(one, *self._arranged(one, ranking, payloads))
+
+    @property
+    def _depth(self) -> int:
+        """How many of a ranking may come to be shown."""
+        return max(self.limit, self.settings.rerank_depth) if self._rerank else self.limit
+
+    @property
+    def _rerank(self) -> Scores | None:
+        return self.extras.rerank if self.mode == HYBRID else None
 
     def _arranged(
         self, one: _Asked, ranking: Ranking, known: dict[str, Payload]
     ) -> tuple[list[tuple[Place, list[Place]]], dict[str, Payload]]:
         """What is shown, each with further chunks of its page, and the payloads of it all."""
-        extras, limit = self.extras, self.limit
+        extras, limit, depth = self.extras, self.limit, self._depth
         language = extras.language
-        several = language and any(known[name].translation_group for name, _ in ranking[:limit])
-        places = [
-            Place(name, score) for name, score in (ranking if several or extras.group else ranking[:limit])
-        ]
+        several = language and any(known[name].translation_group for name, _ in ranking[:depth])
+        if not several and not extras.group:
+            ranking = ranking[:depth]
+        places = [Place(name, score) for name, score in ranking]
         if language and several:
             known = known | self.reader.payloads([name for name, _ in ranking if name not in known])
             places = in_one_language(places, known, language_of=partial(language, one.text))
+        if self._rerank:
+            first = self.settings.rerank_depth
+            places = reordered(one.text, places, known, rerank=self._rerank, depth=first)
         if extras.group:
             return by_page(places, known, size=extras.group)[:limit], known
         return [(place, []) for place in places[:limit]], known
@@ -284,6 +299,7 @@ def hit_of(place: Place, payload: Payload, dense: Leg | None, bm25: Leg | None) 
         id=place.id,
         score=place.score,
         instead_of=place.instead_of,
+        rerank=place.rerank,
         translation_group=payload.translation_group,
         url=payload.url,
         title=payload.title,

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.support.rerank_api import RerankApi
 from tests.support.shop import html, open_shop, sources
 
 
@@ -122,3 +123,44 @@ def test_chunks_of_one_page_are_grouped(indexer):
         if hit["url"].endswith("/g")
     ] == [1]
     assert all(not hit["others"] for hit in indexer(*ask, "--no-group", "--json", "гарантия").ok().json)
+
+
+def test_a_reranker_orders_hits_and_its_failure_is_a_warning(indexer, shop, tmp_path):
+    """The asker gets the order of search then; an evaluation says that it failed."""
+    indexer("init-project", "--name", "p", *sources(shop)).ok()
+    question = "садовая дом"
+    ask = ("search", "--project-name", "p", "--json")
+    plain = indexer(*ask, question).ok().json
+    questions = tmp_path / "q.jsonl"
+    questions.write_text(json.dumps({"question": question, "relevant": [shop.url("/contacts")]}), "utf-8")
+    evaluate = ("eval", "--project-name", "p", "--questions", str(questions), "--json")
+    with RerankApi() as api:
+
+        def server(mode):
+            return {
+                "INDEXER_SEARCH__RERANK": "r/m",
+                "INDEXER_PROVIDERS__R__BASE_URL": f'"{api.url(mode)}"',
+                "INDEXER_PROVIDERS__R__API_KEY_ENV": '["RERANK_KEY"]',
+                "RERANK_KEY": "good-key-of-mine",
+            }
+
+        hits = indexer(*ask, "садовая", **server("ok")).ok().json
+        assert hits[0]["url"] == shop.url("/contacts")
+        assert [hit["rerank"] for hit in hits] == sorted((hit["rerank"] for hit in hits), reverse=True)
+        assert api.keys[-1] == "good-key-of-mine"
+        assert "reranked" in indexer("search", "--project-name", "p", "садовая", **server("ok")).ok().out
+        modes = indexer(*evaluate, **server("ok")).ok().json
+        assert [one["mode"] for one in modes] == ["hybrid", "dense", "bm25", "rerank"]
+
+        asked = len(api.asked)
+        assert indexer(*ask, "--no-rerank", question, **server("ok")).ok().json == plain
+        assert len(api.asked) == asked
+        for mode in ("limit", "range", "html"):
+            failed = indexer(*ask, question, **server(mode)).ok()
+            assert failed.json == plain
+            assert "r/m gave no order" in failed.err
+            assert "good-key" not in failed.err
+        unset = indexer(*ask, question, **{**server("ok"), "RERANK_KEY": ""}).ok()
+        assert unset.json == plain
+        assert "no key" in unset.err
+        indexer(*evaluate, **server("down")).fails(1, "r/m gave no order", "HTTP 500")
