@@ -41,11 +41,16 @@ class Response(Struct, frozen=True, kw_only=True):
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What one embedding request may hold: tokens per text, texts and tokens per batch."""
+    """
+    What one embedding request may hold: tokens per text, texts and tokens per batch.
+
+    `at_once`: requests that may be under way side by side.
+    """
 
     max_tokens: int
     batch_items: int
     batch_tokens: int
+    at_once: int = 1
 
 
 class UrlRow(Struct, frozen=True, kw_only=True):

@@ -166,7 +166,8 @@ class Provider(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     One OpenAI-compatible server. Keys come from the environment or a file, never from a flag.
 
     `api_key_env`: names of variables, each holding one key or several separated by
-    commas; `api_key_file`: one key per line. Together they are the key pool.
+    commas; `api_key_file`: one key per line. Together they are the key pool. What is allowed
+    `…_per_minute` holds for each key; 0: what the server states in its answers.
     """
 
     base_url: str
@@ -174,10 +175,16 @@ class Provider(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     api_key_file: str = ""
     timeout: Timeout = 60.0
     headers: dict[str, str] = field(default_factory=dict)
+    requests_per_minute: Count = 0
+    tokens_per_minute: Count = 0
 
 
 class Models(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Chains of `provider/model`, tried in order. `dimension` 0: what the model gives."""
+    """
+    Chains of `provider/model`, tried in order. `dimension` 0: what the model gives.
+
+    `concurrency`: requests for vectors that are under way to a server at a time.
+    """
 
     extract: tuple[str, ...] = ()
     embedding: tuple[str, ...] = (LOCAL_MODEL,)
@@ -185,6 +192,7 @@ class Models(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_tokens: Count = 0
     batch_items: Positive = 128
     batch_tokens: Positive = 100_000
+    concurrency: Positive = 4
     adapter: str = ""
     threads: Count = 0
     precision: Literal["int8", "fp32"] = "int8"

@@ -32,6 +32,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from bench_pipeline import served
 
@@ -69,13 +70,7 @@ class _Embeddings(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        rows = [
-            {"object": "embedding", "index": number, "embedding": _vector(text)}
-            for number, text in enumerate(asked["input"])
-        ]
-        usage = {"prompt_tokens": 1, "total_tokens": 1}
-        answer = {"object": "list", "model": asked["model"], "data": rows, "usage": usage}
-        body = json.dumps(answer).encode()
+        body = json.dumps(answer_of(asked)).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -84,6 +79,16 @@ class _Embeddings(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+def answer_of(asked: dict[str, Any]) -> dict[str, Any]:
+    """What an embedding server says to a request: a vector of each text's digest."""
+    rows = [
+        {"object": "embedding", "index": number, "embedding": _vector(text)}
+        for number, text in enumerate(asked["input"])
+    ]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return {"object": "list", "model": asked["model"], "data": rows, "usage": usage}
 
 
 def _vector(text: object) -> str:

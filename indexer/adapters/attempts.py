@@ -69,6 +69,7 @@ class Patience:
     """
 
     sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
 
     def __call__(self, ask: Callable[[], Result]) -> Result:
@@ -93,7 +94,11 @@ class Patience:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that `Retry-After` (seconds or an HTTP date) asks for; `None` if it says nothing usable."""
+    """
+    Seconds that `Retry-After` (seconds or an HTTP date) asks for, at most a minute.
+
+    `None` if it says nothing usable.
+    """
     text = headers.get("retry-after", "").strip()
     try:
         seconds = float(text)
@@ -102,4 +107,4 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
             seconds = email.utils.parsedate_to_datetime(text).timestamp() - now
         except (TypeError, ValueError):
             return None
-    return max(0.0, seconds) if seconds < float("inf") else None
+    return min(max(0.0, seconds), LONGEST_WAIT) if seconds < float("inf") else None

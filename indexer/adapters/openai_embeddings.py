@@ -8,6 +8,7 @@ that text's own trouble, once the server has shown that it works.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,9 @@ class EmbeddingChain:
         self.identity = f"{name}/{models.dimension}" if models.dimension else name
         self.dimension = models.dimension
         self._open_counter = counter
-        self._servers = [_Server(Wire(endpoint), models.dimension, patience) for endpoint in chain]
+        self._servers = [_Server(endpoint, models.dimension, patience, self.count) for endpoint in chain]
+        self._lock = threading.Lock()
+        self._at_once = models.concurrency
         self._max_tokens = models.max_tokens or max_tokens_of(name)
         self._batch_items = models.batch_items
         self._batch_tokens = min(models.batch_tokens, MOST_TOKENS)
@@ -71,7 +74,8 @@ class EmbeddingChain:
         return Limits(
             max_tokens=self._max_tokens,
             batch_items=min(self._batch_items, self._servers[0].items),
-            batch_tokens=self._batch_tokens,
+            batch_tokens=max(self._max_tokens, self._servers[0].wire.share(self._batch_tokens)),
+            at_once=self._at_once,
         )
 
     @cached_property
@@ -109,9 +113,10 @@ class EmbeddingChain:
     def _check(self, vectors: Sequence[Vector]) -> None:
         """All answers of all servers have one dimension: the configured one, or the first seen."""
         size = vectors[0].size
-        if self.dimension and size != self.dimension:
-            raise Fault(f"vectors of {size} numbers, but {self.dimension} are expected")
-        self.dimension = size
+        with self._lock:
+            if self.dimension and size != self.dimension:
+                raise Fault(f"vectors of {size} numbers, but {self.dimension} are expected")
+            self.dimension = size
 
 
 def _has_vector(rows: dict[int, Row], i: int) -> bool:
@@ -121,8 +126,11 @@ def _has_vector(rows: dict[int, Row], i: int) -> bool:
 class _Server:
     """What one server is asked, and what has been learned of it."""
 
-    def __init__(self, wire: Wire, dimension: int, patience: Patience) -> None:
-        self.wire = wire
+    def __init__(
+        self, endpoint: Endpoint, dimension: int, patience: Patience, count: Callable[[str], int]
+    ) -> None:
+        self.wire = Wire(endpoint, patience=patience)
+        self._count = count
         self.items = 1 << 30  # texts in a request that it accepts
         self._dimension = dimension
         self._patience = patience
@@ -139,7 +147,8 @@ class _Server:
         """
         waiting = [list(texts)]
         refused: dict[int, Refusal] = {}
-        most, unexplained = self.items, False
+        known = most = self.items
+        unexplained = False
         while waiting:
             batch = waiting.pop()
             if len(batch) > most:
@@ -164,7 +173,8 @@ class _Server:
                 most, unexplained = len(batch), False
         self._strike(refused, alone=True)
         rows.update({i: _permanent(refusal) for i, refusal in refused.items()})
-        self.items = most
+        if most < known:  # others may have learned more meanwhile
+            self.items = min(self.items, most)
 
     def _strike(self, refused: dict[int, Refusal], *, alone: bool) -> None:
         """
@@ -179,6 +189,7 @@ class _Server:
 
     def _request(self, texts: list[str]) -> list[Vector]:
         arguments: dict[str, Any] = {"model": self.wire.endpoint.model, "input": texts}
+        arguments["weigh"] = lambda: sum(map(self._count, texts))
         if self._dimension:
             arguments["dimensions"] = self._dimension
         if not self._floats:

@@ -103,7 +103,7 @@ class ChatChain:
         from indexer.adapters.openai_wire import Wire
 
         self.model = " > ".join(endpoint.name for endpoint in chain)
-        self._wires = [Wire(endpoint) for endpoint in chain]
+        self._wires = [Wire(endpoint, patience=patience) for endpoint in chain]
         self._patience = patience
         self.calls = 0
         self._lock = threading.Lock()

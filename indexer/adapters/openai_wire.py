@@ -21,7 +21,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from indexer.adapters.attempts import Fault, KeyRefused, NoAnswer, Passing, Refusal, retry_after
+from indexer.adapters.attempts import Fault, KeyRefused, NoAnswer, Passing, Patience, Refusal, retry_after
+from indexer.adapters.pacing import Pace
 from indexer.ports import Vector
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 10.0
 LONGEST_DETAIL = 200
 UNAUTHORISED = {401, 403}
-TRANSIENT = {408, 425, 429}
+TOO_MANY = 429
+TRANSIENT = {408, 425, TOO_MANY}
+UNTOLD_PAUSE = 2.0  # seconds to leave a server alone that is asked too much and names no time
 REFUSED = {400, 413, 422}
 SERVER_ERROR = 500
 
@@ -45,36 +48,59 @@ _TOO_LONG = re.compile(
 class Wire:
     """Requests to one endpoint, each with the next key. Thread-safe; connects when first used."""
 
-    def __init__(self, endpoint: Endpoint, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, endpoint: Endpoint, *, patience: Patience | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """`patience`: its clock and sleep are those of the pace too."""
         self.endpoint = endpoint
+        self._patience = patience or Patience()
         self._clock = clock
         self._clients: dict[str, OpenAI] = {}
+        self._paces: dict[str, Pace] = {}
         self._lock = threading.Lock()
 
-    def embeddings(self, **arguments: Any) -> bytes:
-        """The body of an answer to `/embeddings`. Raises `Fault`."""
-        return self._ask(lambda client: client.embeddings.with_raw_response.create(**arguments).content)
+    def embeddings(self, *, weigh: Callable[[], int] = lambda: 0, **arguments: Any) -> bytes:
+        """The body of an answer to `/embeddings`; `weigh`: tokens of the request. Raises `Fault`."""
+        return self._ask(lambda client: client.embeddings.with_raw_response.create(**arguments), weigh)
 
     def chat(self, **arguments: Any) -> bytes:
         """The body of an answer to `/chat/completions`. Raises `Fault`."""
-        return self._ask(lambda client: client.chat.completions.with_raw_response.create(**arguments).content)
+        return self._ask(lambda client: client.chat.completions.with_raw_response.create(**arguments))
 
-    def _ask(self, send: Callable[[OpenAI], bytes]) -> bytes:
+    def share(self, tokens: int) -> int:
+        """`tokens`, or the most that one request should have under the server's limit."""
+        with self._lock:
+            paces = list(self._paces.values())
+        return min((pace.share(tokens) for pace in paces), default=tokens)
+
+    def _ask(self, send: Callable[[OpenAI], Any], weigh: Callable[[], int] = lambda: 0) -> bytes:
         while True:
             key = self.endpoint.keys.next()
-            try:
-                return send(self._client(key))
-            except Exception as error:  # noqa: BLE001 - whatever the client raises ends here, without its request
-                fault = self._fault(error)
+            client, pace = self._client(key)
+            with pace.request(weigh):
+                try:
+                    answer = send(client)
+                    body: bytes = answer.content
+                except Exception as error:  # noqa: BLE001 - whatever the client raises ends here, without its request
+                    fault = self._fault(error, pace)
+                else:
+                    pace.answered(answer.headers)
+                    return body
             if isinstance(fault, KeyRefused) and self.endpoint.keys.refuse(key):
                 continue
             raise fault
 
-    def _client(self, key: str) -> OpenAI:
+    def _client(self, key: str) -> tuple[OpenAI, Pace]:
         with self._lock:
             if key not in self._clients:
                 self._clients[key] = self._open(key)
-            return self._clients[key]
+                self._paces[key] = Pace(
+                    requests=self.endpoint.requests_per_minute,
+                    tokens=self.endpoint.tokens_per_minute,
+                    sleep=self._patience.sleep,
+                    now=self._patience.now,
+                )
+            return self._clients[key], self._paces[key]
 
     def _open(self, key: str) -> OpenAI:
         """A client that takes nothing from the environment of OpenAI's own."""
@@ -91,8 +117,17 @@ class Wire:
             default_headers={**headers, **endpoint.headers},
         )
 
-    def _fault(self, error: Exception) -> Fault:
+    def _fault(self, error: Exception, pace: Pace) -> Fault:
         """What an exception of the client means, without keys."""
+        import openai
+
+        fault = self._meaning(error)
+        if isinstance(error, openai.APIStatusError) and error.status_code == TOO_MANY:
+            asked = fault.retry_after if isinstance(fault, Passing) else None
+            pace.hold(UNTOLD_PAUSE if asked is None else asked)
+        return fault
+
+    def _meaning(self, error: Exception) -> Fault:
         import openai
 
         if isinstance(error, openai.APITimeoutError):

@@ -35,6 +35,8 @@ class Endpoint:
     timeout: float
     keys: KeyPool
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
 
 
 def split_name(name: str, setting: str) -> tuple[str, str]:
@@ -72,6 +74,8 @@ def endpoints(
                 timeout=known.timeout,
                 keys=open_pool(provider, known, environ),
                 headers=known.headers,
+                requests_per_minute=known.requests_per_minute,
+                tokens_per_minute=known.tokens_per_minute,
             )
         )
     return found

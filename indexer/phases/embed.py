@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import msgspec
 
@@ -21,7 +22,7 @@ from indexer.embed import passages
 from indexer.embed.adapters import adapter_for
 from indexer.embed.batches import batches
 from indexer.errors import AllProvidersExhausted, IndexerError, Misconfigured, ModelChanged, Permanent
-from indexer.ports import TOO_LONG, Embed, Vector, VectorCache
+from indexer.ports import TOO_LONG, Embed, Row, Vector, VectorCache
 
 PHASE = "embed"
 VERSION = 1
@@ -231,19 +232,7 @@ class _Vectors:
         while owed:
             self._recall(owed)
             owed = [text for text in owed if text not in self._found]
-            position = 0
-            while position < len(owed):  # the model learns its servers' limits as it goes
-                limits = self.model.limits
-                ahead = owed[position : position + limits.batch_items]
-                batch = next(
-                    batches(
-                        ((text, self.count(text)) for text in ahead),
-                        items=limits.batch_items,
-                        tokens=limits.batch_tokens,
-                    )
-                )
-                self._send(batch)
-                position += len(batch)
+            self._ask(owed)
             # what turned out too long for the model comes back as halves
             halves = [half for text in owed for half in self._halves.get(text, ())]
             owed = [half for half in dict.fromkeys(halves) if not self._known(half)]
@@ -300,22 +289,59 @@ class _Vectors:
                 self.dimension = self.dimension or vector.size
                 self._found[keys[key]] = vector
 
-    def _send(self, batch: Sequence[str]) -> None:
-        """One request; what is good is in the cache before anything else happens."""
-        rows = self.model.embed(batch)
+    def _ask(self, owed: Sequence[str]) -> None:
+        """Send all texts, several requests at a time if the model takes them."""
+        if self.model.limits.at_once > 1:
+            self._ask_side_by_side(owed)
+            return
+        position = 0
+        while position < len(owed):
+            batch = self._batch(owed, position)
+            self._took(batch, self.model.embed(batch))
+            position += len(batch)
+
+    def _ask_side_by_side(self, owed: Sequence[str]) -> None:
+        """The first error ends it, once what is under way has come back: that is paid for."""
+        position, width = 0, self.model.limits.at_once
+        pending: dict[Future[list[Row]], Sequence[str]] = {}
+        trouble: IndexerError | None = None
+        with ThreadPoolExecutor(width, thread_name_prefix="embed") as pool:
+            while pending or (position < len(owed) and trouble is None):
+                while position < len(owed) and trouble is None and len(pending) < width:
+                    batch = self._batch(owed, position)
+                    pending[pool.submit(self.model.embed, batch)] = batch
+                    position += len(batch)
+                for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    batch = pending.pop(future)
+                    try:
+                        self._took(batch, future.result())
+                    except IndexerError as error:
+                        trouble = trouble or error
+        if trouble is not None:
+            raise trouble
+
+    def _batch(self, owed: Sequence[str], position: int) -> Sequence[str]:
+        limits = self.model.limits  # the model learns those of its servers as it goes
+        ahead = ((text, self.count(text)) for text in owed[position : position + limits.batch_items])
+        return next(batches(ahead, items=limits.batch_items, tokens=limits.batch_tokens))
+
+    def _took(self, batch: Sequence[str], rows: Sequence[Row]) -> None:
+        """One answer; what is good is in the cache before anything else happens."""
         self.sent += sum(not isinstance(row, IndexerError) for row in rows)
         lost: AllProvidersExhausted | None = None
         fresh: dict[str, Vector] = {}
-        for text, row in zip(batch, rows, strict=True):
-            if isinstance(row, AllProvidersExhausted):
-                lost = row
-            elif isinstance(row, IndexerError):
-                self._refused(text, row)
-            else:
-                self._received(text, row, fresh)
-        if fresh and self.cache is not None:
-            self.cache.put({self._key(text): vector for text, vector in fresh.items()})
-        self._found.update(fresh)
+        try:
+            for text, row in zip(batch, rows, strict=True):
+                if isinstance(row, AllProvidersExhausted):
+                    lost = row
+                elif isinstance(row, IndexerError):
+                    self._refused(text, row)
+                else:
+                    self._received(text, row, fresh)
+        finally:
+            if fresh and self.cache is not None:
+                self.cache.put({self._key(text): vector for text, vector in fresh.items()})
+            self._found.update(fresh)
         if lost is not None:
             raise lost
 

@@ -18,7 +18,7 @@ from indexer.pipeline.ledger import EMBED, Ledger
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue
 
-SLICE = 32  # pages whose chunks share batches; a kill loses at most the batch in flight
+SLICE = 32  # pages whose chunks share batches, for each request that may be under way at a time
 _CHANGES = 2  # how often a model may change its dimension within one run
 _PROBE = "dimension"
 
@@ -100,8 +100,9 @@ class Embedding:
         ledger = Ledger(self._catalogue, self._artifacts, phase=EMBED, basis=basis)
         settled, owed = ([], keys) if job.force else ledger.split(keys)
         yield from settled
-        for start in range(0, len(owed), SLICE):
-            for done in work.embed_slice(job, owed[start : start + SLICE], self.counts):
+        size = SLICE * job.model.limits.at_once
+        for start in range(0, len(owed), size):
+            for done in work.embed_slice(job, owed[start : start + size], self.counts):
                 ledger.note(done)
                 yield done
         ledger.flush()

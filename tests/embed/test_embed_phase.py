@@ -152,12 +152,13 @@ def test_what_came_back_before_the_servers_failed_is_not_asked_for_again(cache: 
         model = embedding_chain(api.base_url("emb", "ok"), models={"batch_items": 4})
         with pytest.raises(AllProvidersExhausted, match="HTTP 500"):
             embed(pages, model=model, cache=cache)
-        assert len(api.texts()) == 8
+        before = api.texts()
+        assert 0 < len(before) <= 8
     with ModelApi() as api:
         model = embedding_chain(api.base_url("emb", "ok"), models={"batch_items": 4})
         results, sent, cached = embed(pages, model=model, cache=cache)
-        assert (sent, cached) == (2, 8)
-        assert api.texts() == ["Topic: Topic\n\ntext 8", "Topic: Topic\n\ntext 9"]
+        assert (sent, cached) == (10 - len(before), len(before))
+        assert sorted(before + api.texts()) == [f"Topic: Topic\n\ntext {i}" for i in range(10)]
     assert all(isinstance(result, EmbeddedPage) for result in results)
 
 

@@ -14,7 +14,8 @@ share words are near each other):
   the dimension) · dimflip (every second vector is short) · nan · zero · floatonly, forceb64
   (whatever was asked) · noindex · shuffle (index tells) · short (one missing) · dupindex ·
   badjson · soft (200 with an error) · nob64 (400 on base64) · nodims (400 on `dimensions`)
-  · small (400 over 512 tokens) · nullvec (numbers as null)
+  · small (400 over 512 tokens) · nullvec (numbers as null) · stated (its limit of requests a
+  minute in every answer, 429 over it) · narrow (429 for more than two requests at a time)
 In every mode: 8192 tokens an input, 300000 a request, no empty input (a token: 3 bytes).
 
 Chat modes (`TOPIC: X | STARTS: Y` lines with anchors from the last message's text):
@@ -27,15 +28,17 @@ Chat modes (`TOPIC: X | STARTS: Y` lines with anchors from the last message's te
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import math
 import random
 import re
 import struct
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -65,17 +68,21 @@ class Answer:
     status: int = 200
     content_type: str = "application/json"
     retry_after: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 class ModelApi:
     """
     The server; `close` (or leaving the `with` block) also ends hanging answers.
 
-    `dies_after`: later requests are answered with 500, whatever the mode.
+    `dies_after`: later requests are answered with 500, whatever the mode. `per_minute`: the
+    limit of mode `stated`.
     """
 
-    def __init__(self, *, dies_after: int | None = None) -> None:
+    def __init__(self, *, dies_after: int | None = None, per_minute: int = 0) -> None:
         self.dies_after = dies_after
+        self.bucket = Bucket(per_minute)
+        self.under_way = 0
         self._log: list[Call] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
@@ -121,6 +128,20 @@ class ModelApi:
         """All texts that were embedded with status 200, in order."""
         return [text for call in self.calls("emb") if call.status == 200 for text in inputs(call.body)]
 
+    @contextlib.contextmanager
+    def entered(self, mode: str) -> Iterator[bool]:
+        """A request under way; whether the limits of its mode allow it."""
+        with self._lock:
+            self.under_way += 1
+            allowed = self.bucket.take() if mode == "stated" else mode != "narrow" or self.under_way <= 2
+        try:
+            if mode == "narrow" and allowed:
+                self.closing.wait(0.01)
+            yield allowed
+        finally:
+            with self._lock:
+                self.under_way -= 1
+
     def dead(self) -> bool:
         return self.dies_after is not None and len(self._log) > self.dies_after
 
@@ -130,6 +151,23 @@ class ModelApi:
             self._log.append(call)
             self._counts[call.api, call.mode] += 1
             return self._counts[call.api, call.mode]
+
+
+class Bucket:
+    """A server's limit: `per_minute` requests a minute, a twentieth of them at once."""
+
+    def __init__(self, per_minute: int) -> None:
+        self.per_minute = per_minute
+        self._full = max(1.0, per_minute / 20)
+        self._level, self._at = self._full, time.monotonic()
+
+    def take(self) -> bool:
+        now = time.monotonic()
+        self._level = min(self._full, self._level + (now - self._at) * self.per_minute / 60)
+        self._at = now
+        allowed = self._level >= 1
+        self._level -= allowed
+        return allowed
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -150,7 +188,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.api.dead():
             answer = _error("The server had an error", 500, "server_error")
         elif parts[0] == "emb" and parts[2:] == ["v1", "embeddings"]:
-            answer = _embed(call, number, self.api.closing)
+            with self.api.entered(call.mode) as allowed:
+                answer = _embed(call, number, self.api.closing) if allowed else _too_many()
+            if call.mode == "stated":
+                answer.headers["x-ratelimit-limit-requests"] = str(self.api.bucket.per_minute)
+                answer.headers["x-ratelimit-reset-requests"] = "20ms"
         elif parts[0] == "llm" and parts[2:] == ["v1", "chat", "completions"]:
             answer = _chat(call, number, self.api.closing)
         else:
@@ -168,6 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         if answer.retry_after:
             self.send_header("Retry-After", answer.retry_after)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
 
@@ -181,6 +225,10 @@ class _Handler(BaseHTTPRequestHandler):
 def _error(message: str, status: int = 400, kind: str = "invalid_request_error", **extra: str) -> Answer:
     error = {"message": message, "type": kind, "param": None, "code": kind}
     return Answer({"error": error}, status, **extra)
+
+
+def _too_many() -> Answer:
+    return _error("Rate limit reached", 429, "rate_limit_exceeded")
 
 
 def _trouble(call: Call, number: int, closing: threading.Event) -> Answer | None:
