@@ -28,7 +28,7 @@ def move(wiring: Wiring, url: str, *, force: bool) -> tuple[Registry, Adopted]:
     No project may be in work meanwhile (`Busy`). The folder's registry stays as it is. Raises
     `Misconfigured` if there is none, or the server holds other values (not with `force`).
     """
-    if not wiring.has_local_registry:
+    if wiring.registry_file is None:
         raise Misconfigured(
             f"there is no registry to move in {wiring.projects_dir.resolve()}; see --projects-dir"
         )

@@ -69,12 +69,7 @@ class Wiring(Models):
         if url := registry_url(self.settings.registry):
             with contextlib.closing(self.registry_at(url)) as registry:
                 return registry.exists
-        return self.has_local_registry
-
-    @property
-    def has_local_registry(self) -> bool:
-        """Whether the projects folder has one."""
-        return self.local_registry_path.is_file()
+        return self.registry_file is not None
 
     @property
     def local_registry_path(self) -> Path:
@@ -86,9 +81,7 @@ class Wiring(Models):
     @property
     def registry_file(self) -> Path | None:
         """The file of the local registry, if there is one."""
-        from indexer.adapters.registry import REGISTRY
-
-        return self.projects_dir / REGISTRY if self.has_local_registry else None
+        return self.local_registry_path if self.local_registry_path.is_file() else None
 
     def close(self) -> None:
         """Close the files that were opened for good."""
