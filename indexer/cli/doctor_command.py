@@ -45,7 +45,8 @@ def doctor(
     examine_setup(wiring, setup, offline=offline, repair=repair)
     if everything:
         try:
-            projects = wiring.registry.all() if wiring.has_registry else []
+            known = wiring.registry.all() if wiring.has_registry else []
+            projects = [one for one in known if not wiring.elsewhere(one)]
         except IndexerError as error:
             setup.error("registry", str(error), do="no project can be found until that is mended")
     findings = list(setup)

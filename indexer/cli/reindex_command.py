@@ -105,7 +105,12 @@ def _with_sources(session: Session) -> list[Project]:
     from indexer.artifacts import Sources
     from indexer.pipeline.projects import stored_sources
 
-    return [one for one in session.wiring().registry.all() if stored_sources(one) != Sources()]
+    wiring = session.wiring()
+    found = [one for one in wiring.registry.all() if stored_sources(one) != Sources()]
+    far = [one.name for one in found if wiring.elsewhere(one)]
+    if far:
+        session.console.say(f"Left to the machines that published them: {', '.join(far)}")
+    return [one for one in found if one.name not in far]
 
 
 def words_of(options: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:

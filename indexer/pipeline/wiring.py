@@ -94,6 +94,11 @@ class Wiring(Models):
         """The project's folder."""
         return self.projects_dir / project.name
 
+    def elsewhere(self, project: Project) -> bool:
+        """Whether another machine made it, which shares the registry: live, but without a folder here."""
+        shared = bool(registry_url(self.settings.registry))
+        return shared and bool(project.generation) and not self.folder(project).is_dir()
+
     @contextlib.contextmanager
     def lock(self, project: Project) -> Iterator[None]:
         """The project's writer lock, here and in a registry that other machines share; raises `Busy`."""

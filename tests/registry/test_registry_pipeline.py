@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 from urllib.parse import urlsplit
 
 import pytest
 
+from indexer.artifacts import Bm25Snapshot
+from indexer.ports import Project
 from tests.support.cli import Cli
 from tests.support.postgres import PASSWORD, QUOTED
 from tests.support.relay import Relay
@@ -15,6 +18,8 @@ from tests.support.shop import html, open_shop, sources
 from tests.support.web import Reply
 
 psycopg = pytest.importorskip("psycopg")
+from indexer.adapters.postgres_registry import PostgresRegistry  # noqa: E402
+
 PROJECT = ["--project-name", "p"]
 
 
@@ -170,6 +175,15 @@ def test_what_a_server_holds_is_replaced_only_by_force(indexer, sql, server_url)
     indexer("set", *PROJECT, "prompt1", "Другой").ok()
     indexer("registry", "migrate").fails(2, "'p'", "nothing was moved", "--force")
     assert indexer("registry", "migrate", "--force", "--json").ok().json["replaced"] == ["p"]
+    with contextlib.closing(PostgresRegistry(server_url, timeout=20)) as registry:
+        options = {"sources": {"urls": ["http://127.0.0.1:9/"]}}
+        registry.add(Project(id="6f1c2f0a-0000-4000-8000-000000000009", name="q", options=options))
+        snapshot = Bm25Snapshot(
+            analyzer="stem", analyzer_version=1, k1=1.5, b=0.75, avg_dl=1.0, num_docs=1, vocab={}, idf={}
+        )
+        registry.publish("6f1c2f0a-0000-4000-8000-000000000009", snapshot, generation="G", collection="q__gG")
+    assert "machines that published them: q" in indexer("reindex", "--all").ok().err
+    assert not (indexer.projects / "q").exists()
     shown = indexer("registry", "show", "--json").ok()
     assert (shown.json["kind"], shown.json["tls"], shown.json["projects"][0]["name"]) == (
         "postgresql",
