@@ -140,7 +140,8 @@ class _Spans:
 
     def _tells(self, first: int, last: int) -> bool:
         inside = self._blocks[first:last]
-        return max(b.words for b in inside) >= _TELLS and not any(b.kind in _HEADS for b in inside)
+        told = (sum if len(inside) > 1 else max)(b.words for b in inside)
+        return told >= _TELLS and not any(b.kind in _HEADS for b in inside)
 
 
 def _with_labels(blocks: list[Block], labels: Sequence[tuple[Frame, str]]) -> list[Block]:

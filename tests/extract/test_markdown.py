@@ -75,6 +75,9 @@ CONSTRUCTS = [
     ("<details><summary>Why?</summary>Because.</details><p>And so on.</p>", "## Why?\n\nBecause.\n\n---\n\nAnd so on."),
     ("<details><summary>Why?</summary>Because.</details><h3>Then</h3><p>And so on.</p>",
      "## Why?\n\nBecause.\n\n### Then\n\nAnd so on."),
+    (("<div><div class=plan><div>Basic</div><div>$100</div><ul><li>One boat<li>Two oars</ul></div><div class=plan><div>Pro</div>"
+     "<div>$200</div><ul><li>Two boats<li>Four oars</ul></div></div>"),
+     "## Basic\n\n$100\n\n- One boat\n- Two oars\n\n## Pro\n\n$200\n\n- Two boats\n- Four oars"),
     ("<div role=heading>Storage</div><p>Warm.</p>", "## Storage\n\nWarm."),
     ("<div class=card><div class=title>5 May 2024</div></div><p>text</p>", "5 May 2024\n\ntext"),
     (("<h2>Work</h2><ul class=nav-tabs><li><a href='#a'>Hull</a><li><a href='#b'>Motor</a></ul><div><div id=a><p>Hull text</p></div>"
