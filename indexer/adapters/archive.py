@@ -18,7 +18,7 @@ import re
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -140,7 +140,8 @@ class Archive:
         sync_folder(self._path.parent)
 
     def _discard(self) -> None:
-        self._stack.close()
+        with suppress(OSError):  # what is still in a buffer goes with the file
+            self._stack.close()
         self._part.unlink(missing_ok=True)
 
     @contextmanager

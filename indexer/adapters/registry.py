@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from indexer.adapters import registry_rows as rows
-from indexer.adapters.sqlite import mapped, open_database, transaction
+from indexer.adapters.sqlite import mapped, open_database, require_space, transaction
 from indexer.artifacts import Bm25Snapshot
 from indexer.clock import now
 from indexer.errors import Misconfigured
@@ -73,9 +73,10 @@ class SqliteRegistry:
         return contextlib.nullcontext()
 
     def probe(self) -> None:
-        """Take and release the write lock."""
-        with mapped(self.path), transaction(self._connection):
-            pass
+        """Begin to write, and write nothing."""
+        require_space(self.path)
+        with mapped(self.path), transaction(self._connection) as connection:
+            connection.execute("DELETE FROM projects WHERE 0")  # a file that is open for reading only refuses
 
     def add(self, project: Project) -> None:
         """Insert a project. Raises `Misconfigured` if the name is taken."""

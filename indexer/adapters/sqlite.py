@@ -7,12 +7,16 @@ A file made by a newer indexer is refused, a damaged one is named; neither is ov
 from __future__ import annotations
 
 import contextlib
+import errno
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from indexer.errors import IndexerError, Misconfigured, disk_error
+
+LEAST_SPACE = 1 << 20  # bytes below which a disk counts as full
 
 Migration = Callable[[Any], None]
 
@@ -33,14 +37,24 @@ def open_database(path: Path, migrations: Sequence[Migration], *, mode: int = 0o
     except OSError as error:
         raise disk_error(path, error) from error
     with mapped(path):
+        frozen = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+        if _is_full(path.parent):
+            return _opened(path, migrations, frozen)
         try:
             return _opened(path, migrations, str(path))
         except sqlite3.OperationalError:
-            # A full or read-only disk: what is there can still be read.
-            frozen = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+            # A read-only disk: what is there can still be read.
             with contextlib.suppress(sqlite3.Error):
                 return _opened(path, migrations, frozen)
             raise
+
+
+def _is_full(folder: Path) -> bool:
+    """Whether WAL must not be used: its index is a memory map, and without space it ends the process."""
+    try:
+        return shutil.disk_usage(folder).free < LEAST_SPACE
+    except OSError:
+        return False
 
 
 def _opened(path: Path, migrations: Sequence[Migration], name: str) -> sqlite3.Connection:
@@ -75,6 +89,12 @@ def _migrate(path: Path, connection: sqlite3.Connection, migrations: Sequence[Mi
                 continue  # another process was faster
             migrations[number](database)
             connection.execute(f"PRAGMA user_version = {number + 1}")
+
+
+def require_space(path: Path) -> None:
+    """Raises `IndexerError` if the disk of `path` is full."""
+    if _is_full(path.parent):
+        raise disk_error(path, OSError(errno.ENOSPC, ""))
 
 
 @contextlib.contextmanager
@@ -135,6 +155,8 @@ def mapped(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         text = str(error)
         if "readonly" in text or "unable to open" in text:
+            if _is_full(path.parent):
+                raise disk_error(path, OSError(errno.ENOSPC, "")) from error
             raise Misconfigured(
                 f"cannot write {path}: {text}; make the folder writable or choose --projects-dir"
             ) from error

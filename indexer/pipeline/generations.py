@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from indexer.artifacts import Manifest
-from indexer.errors import Exit, Misconfigured
+from indexer.errors import Exit, IndexerError, Misconfigured
 from indexer.pipeline import publish
 from indexer.pipeline.gates import save_pin
 from indexer.pipeline.report import Progress
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Project
+
+log = logging.getLogger("indexer")
 
 
 def listed(wiring: Wiring, project: Project) -> list[dict[str, Any]]:
@@ -69,10 +72,16 @@ def roll_back(
 
 def collect(wiring: Wiring, project: Project, keep: int) -> list[str]:
     """Remove all but the live generation and the newest others, `keep` in all; returns the removed."""
-    with wiring.lock(project), wiring.catalogue(project) as catalogue:
+    with wiring.lock(project):
         store = wiring.store(project)
-        removed = store.gc(keep)
-        catalogue.forget_editions(store.generations())
+        removed = store.gc(keep)  # first: on a full disk nothing else can be written before
+        try:
+            with wiring.catalogue(project) as catalogue:
+                catalogue.forget_editions(store.generations())
+        except IndexerError as error:  # what it knows of them goes with the next run
+            if not removed:
+                raise
+            log.warning("%s", error)
     return removed
 
 
