@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -19,11 +20,14 @@ from indexer.pipeline.wiring import Wiring
 from indexer.ports import Project, Reader
 
 if TYPE_CHECKING:
+    from indexer.search.generic import Generic
     from indexer.search.report import Change, Evaluation
     from indexer.search.rerank import Scores
     from indexer.search.vocabulary import Vocabulary
 
 log = logging.getLogger("indexer")
+
+_GENERIC: WeakKeyDictionary[Reader, Generic] = WeakKeyDictionary()
 
 BATCH = 64
 MODES = ("hybrid", "dense", "bm25")
@@ -139,11 +143,12 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
     from indexer.search import hybrid
 
     snapshot, settings = reader.snapshot, wiring.settings.search
+    embed = None if wanted.mode == hybrid.BM25 else embedder(wiring, reader)
     return hybrid.search_many(
         reader,
         questions,
         analyze=analyzer(snapshot.analyzer, version=snapshot.analyzer_version),
-        embed_queries=None if wanted.mode == "bm25" else embedder(wiring, reader),
+        embed_queries=embed,
         mode=wanted.mode,
         limit=wanted.limit,
         settings=settings,
@@ -152,8 +157,19 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
             group=settings.group_size if settings.group and wanted.grouped else 0,
             rerank=wanted.rerank,
             language=partial(_language, wiring, reader.manifest.language, wanted.language),
+            generic=_generic(wiring, reader, embed) if embed else None,
         ),
     )
+
+
+def _generic(wiring: Wiring, reader: Reader, embed: Any) -> Generic:
+    """One for each open index: what it has learned is good for the next batch."""
+    from indexer.search.generic import Generic
+
+    if reader not in _GENERIC:
+        vocabulary = partial(_vocabulary, wiring.settings.policy.vocabulary)
+        _GENERIC[reader] = Generic(vocabulary, embed, default=reader.manifest.language)
+    return _GENERIC[reader]
 
 
 def _language(wiring: Wiring, default: str, given: str, question: str, languages: Collection[str]) -> str:

@@ -24,6 +24,7 @@ from indexer.ports import Reader, Scored, Sparse, Where
 from indexer.search.arrange import Place, by_page, in_one_language
 from indexer.search.explain import matches, spellings
 from indexer.search.fusion import Fused, fuse, normalised, reciprocal
+from indexer.search.generic import Generic
 from indexer.search.legs import Coverage, nearest, words_of
 from indexer.search.rerank import Scores, reordered
 from indexer.settings import Search
@@ -45,13 +46,15 @@ class Extras(Struct, frozen=True, kw_only=True):
 
     `group`: hits are pages, with up to so many chunks each; 0: hits are chunks. `language`:
     which of some languages a question is in; with it, no page comes in two languages.
-    `rerank`: scores of question and texts, or `None`; asked in mode `hybrid` only.
+    `rerank`: scores of question and texts, or `None`; asked in mode `hybrid` only. `generic`:
+    used where the keyword leg covers too little of a question to weigh in full.
     """
 
     explain: bool = False
     group: int = 0
     language: Callable[[str, Collection[str]], str] | None = None
     rerank: Scores | None = None
+    generic: Generic | None = None
 
 
 class _Asked(Struct):
@@ -230,11 +233,27 @@ class _Search:
         """Each question with the weights of its legs."""
         settings = self.settings
         if settings.fusion == DBSF and settings.coverage_gate and self.mode == HYBRID:
-            yield from zip(asked, self._gated(asked), strict=True)
+            weights = list(self._gated(asked))
+            self._ask_again([one for one, (_, weight) in zip(asked, weights, strict=True) if weight < 1])
+            yield from zip(asked, weights, strict=True)
             return
         dense = settings.dense_weight if settings.fusion == WEIGHTED else None
         for one in asked:
             yield one, (1.0, 1.0) if dense is None else (dense, 1 - dense)
+
+    def _ask_again(self, foreign: Sequence[_Asked]) -> None:
+        """The dense leg of questions in other words than the index, without what all questions share."""
+        generic = self.extras.generic
+        if generic is None:
+            return
+        changed: list[tuple[_Asked, Vector]] = []
+        for one in foreign:
+            vector = generic.without(one.text, one.vector) if one.vector is not None else None
+            if vector is not None:
+                changed.append((one, vector))
+        found = nearest(self.reader, [vector for _, vector in changed], self.settings.prefetch, self.where)
+        for (one, _), leg in zip(changed, found, strict=True):
+            one.dense = leg
 
     def _gated(self, asked: list[_Asked]) -> Iterator[tuple[float, float]]:
         """The keyword leg weighs 1 from a coverage of `coverage_gate` on, less below, 0 without hits."""

@@ -83,6 +83,7 @@ class Words:
         self.here = Phrases(data["here"])
         self.opening = Phrases(data["opening"])
         self.linking = Phrases(data["linking"])
+        self.generic = tuple(data.get("generic", ()))
         self.routes = {name: Phrases(phrases) for name, phrases in data["routes"].items()}
         kinds = data["kinds"]
         self.enumerable = Phrases(kinds["enumerable"])
