@@ -35,6 +35,7 @@ _HIDES = re.compile(
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _BRACE = re.compile(r"[{}]")
 _SIMPLE = re.compile(r"([a-z][a-z0-9]*)?([.#][\w-]+)", re.IGNORECASE)
+_NAME, _WORD = re.compile(r"[.#][\w-]+"), re.compile(r"[\w-]+")
 _ALWAYS = re.compile(r"@(?:layer|supports|media\s+(?:only\s+)?(?:screen|all))[^(]*", re.IGNORECASE)
 _MOVES = re.compile(r"transition|animation|transform|will-change", re.IGNORECASE)
 
@@ -93,10 +94,10 @@ class Sheet:
 
     def __init__(self, root: LexborNode) -> None:
         self._root = root
-        self._hiding: dict[str, list[tuple[str, str]]] = {}  # ".x" or "#x" → (element or "", state)
+        self._hiding: dict[str, set[tuple[str, str]]] = {}  # ".x" or "#x" → (element or "", state)
         self._rules: list[tuple[str, str]] = []
-        self._scripts: str | None = None
-        self._shown: dict[str, bool] = {}
+        self._shown: set[str] | None = None  # names in rules that show something
+        self._scripted: set[str] = set()  # words in scripts
         sheets = [node.text() or "" for node in root.css("style")]
         if sum(map(len, sheets)) > _MAX_SHEET or not any(_HIDES.search(sheet) for sheet in sheets):
             return
@@ -111,7 +112,7 @@ class Sheet:
         for selector in selectors.split(","):
             simple = _SIMPLE.fullmatch(selector.strip())
             if simple is not None:
-                self._hiding.setdefault(simple[2], []).append(((simple[1] or "").lower(), state))
+                self._hiding.setdefault(simple[2], set()).add(((simple[1] or "").lower(), state))
 
     def state_of(self, tag: str, attributes: dict[str, str | None]) -> str:
         """What the rules make of an element: SEEN unless one hides it and nothing in the page shows it again."""
@@ -124,30 +125,18 @@ class Sheet:
         hiding = [name for name in names if name in self._hiding]
         if not hiding or any(self._is_shown(name) for name in names):
             return SEEN
-        states = [state for name in hiding for element, state in self._hiding[name] if element in ("", tag)]
+        states = {state for name in hiding for element, state in self._hiding[name] if element in ("", tag)}
         return next((state for state in (GONE, CLOSED, FADED) if state in states), SEEN)
 
     def _is_shown(self, name: str) -> bool:
         """Whether another rule undoes what one for *name* hides, or a script in the page speaks of it."""
-        known = self._shown.get(name)
-        if known is None:
-            word = re.compile(re.escape(name) + r"(?![\w-])")
-            known = (
-                any(
-                    word.search(selectors) and _undoes(declarations)
-                    for selectors, declarations in self._rules
-                )
-                or re.search(rf"(?<![\w-]){re.escape(name[1:])}(?![\w-])", self._script()) is not None
-            )
-            self._shown[name] = known
-        return known
-
-    def _script(self) -> str:
-        if self._scripts is None:
-            parts = [node.text() or "" for node in self._root.css("script")]
-            parts += [node.attributes.get("onclick") or "" for node in self._root.css("[onclick]")]
-            self._scripts = "\n".join(parts)[:_MAX_SHEET]
-        return self._scripts
+        if self._shown is None:
+            rules = [selectors for selectors, declarations in self._rules if _undoes(declarations)]
+            self._shown = {name for selectors in rules for name in _NAME.findall(selectors)}
+            scripts = [node.text() or "" for node in self._root.css("script")]
+            scripts += [node.attributes.get("onclick") or "" for node in self._root.css("[onclick]")]
+            self._scripted = set(_WORD.findall("\n".join(scripts)[:_MAX_SHEET]))
+        return name in self._shown or name[1:] in self._scripted
 
 
 def _undoes(declarations: str) -> bool:

@@ -96,14 +96,23 @@ class _Spans:
         self._blocks = blocks
         self.spans: dict[int, tuple[int, int]] = {}
         self._children: Counter[tuple[int, str]] = Counter()
+        opened: list[Frame] = []  # the elements around the last block, outermost first
         for at, block in enumerate(blocks):
+            entered: list[Frame] = []
             frame: Frame | None = block.frame
-            while frame is not None:
-                first = self.spans.get(id(frame))
-                self.spans[id(frame)] = (first[0] if first else at, at + 1)
-                if first is None:
-                    self._children[id(frame.parent), frame.tag] += 1
+            while frame is not None and id(frame) not in self.spans:
+                entered.append(frame)
+                self.spans[id(frame)] = (at, len(blocks))
+                self._children[id(frame.parent), frame.tag] += 1
                 frame = frame.parent
+            while opened and opened[-1] is not frame:
+                self._close(opened.pop(), at)
+            opened += reversed(entered)
+        for frame in opened:
+            self._close(frame, len(blocks))
+
+    def _close(self, frame: Frame, at: int) -> None:
+        self.spans[id(frame)] = (self.spans[id(frame)][0], at)
 
     def children(self, part: Frame) -> int:
         """How many elements like *part* stand beside it, itself among them."""
