@@ -156,7 +156,7 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
             explain=wanted.explain,
             group=settings.group_size if settings.group and wanted.grouped else 0,
             rerank=wanted.rerank,
-            language=partial(_language, wiring, reader.manifest.language, wanted.language),
+            language=partial(asker_language, wiring, reader.manifest.language, wanted.language),
             generic=_generic(wiring, reader, embed) if embed else None,
         ),
     )
@@ -172,7 +172,9 @@ def _generic(wiring: Wiring, reader: Reader, embed: Any) -> Generic:
     return _GENERIC[reader]
 
 
-def _language(wiring: Wiring, default: str, given: str, question: str, languages: Collection[str]) -> str:
+def asker_language(
+    wiring: Wiring, default: str, given: str, question: str, languages: Collection[str]
+) -> str:
     """Which of `languages` the asker's is: the given one, else the question's, else the project's."""
     from indexer.search.language import language_of
 

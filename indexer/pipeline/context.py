@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -35,6 +36,7 @@ def answering(wiring: Wiring, project: Project) -> Iterator[Answerer]:
             analyze=analyzer(reader.snapshot.analyzer, version=reader.snapshot.analyzer_version),
             embed_queries=ask.embedder(wiring, reader),
             settings=wiring.settings.search,
+            language=partial(ask.asker_language, wiring, reader.manifest.language, ""),
         )
         gatherer = Gatherer(library, policy=policy, datasets=datasets, vocabulary=vocabulary)
         yield Answerer(Router(vocabulary, datasets, language=project.language), gatherer)

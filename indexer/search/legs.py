@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from operator import gt
 from typing import TYPE_CHECKING
 
 from indexer.artifacts import Bm25Snapshot
@@ -61,7 +62,7 @@ def nearest(
             fetched = min(4 * fetched, MOST)
             found = reader.nearest([query], fetched, where)[0]
         scores = [scored.score for scored in found]
-        if len(set(scores)) < len(scores) or scores != sorted(scores, reverse=True):
+        if not all(map(gt, scores, scores[1:])):
             found = sorted(found, key=lambda scored: (-scored.score, scored.id))
         ranked.append(found[:depth])
     return ranked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -56,7 +56,10 @@ class Shelf(Struct, frozen=True, kw_only=True):
 
 
 class Library:
-    """One open index. `embed_queries`: questions → unit vectors."""
+    """
+    One open index. `embed_queries`: questions → unit vectors. `language`: which of some languages
+    a question is in; with it, no page comes in two languages.
+    """
 
     def __init__(
         self,
@@ -65,11 +68,13 @@ class Library:
         analyze: Callable[[str], list[str]],
         embed_queries: Callable[[Sequence[str]], Sequence[Vector]],
         settings: Search,
+        language: Callable[[str, Collection[str]], str] | None = None,
     ) -> None:
         self.reader = reader
         self.analyze = analyze
         self._embed = embed_queries
         self._settings = settings
+        self._extras = hybrid.Extras(language=language)
 
     def find(
         self, queries: Sequence[str], shelf: Shelf, limit: int, **fields: tuple[str, ...]
@@ -86,6 +91,7 @@ class Library:
             limit=limit,
             settings=self._settings,
             where=shelf.where(**fields),
+            extras=self._extras,
         )
         scores: dict[str, float] = {}
         dense: dict[str, float] = {}

@@ -89,6 +89,9 @@ def test_a_page_in_two_languages_comes_once_in_the_askers(indexer):
             .ok()
             .json
         )
+        context = indexer("context", "--project-name", "p", "--json", "сколько стоит доставка").ok().out
+        assert "/dostavka" in context
+        assert "/en/delivery" not in context
         moved = next(hit for hit in hits if hit["url"].endswith("/en/delivery"))
         assert moved["instead_of"] == site.url("/dostavka")
         assert moved["translation_group"]
