@@ -20,6 +20,7 @@ _TELLS = 5  # words that make a text of what a name names
 _ALIKE, _ALIKE_NAMELESS = 2, 3  # parts built alike, with class names and without any
 _SHARE = 0.6  # of the parts beside each other
 _DEEPEST = 6
+_LARGEST = 100  # blocks of a card; a larger part is a page
 _NAMED = re.compile(
     r"(?:^|[\s_-])(?:title|heading|headline|question|faq-?q|accordion[_-]*(?:button|header|head|trigger|toggle|label)"
     r"|(?:card|panel|item|toggle|collapse)[_-]*(?:header|head|name|label|title))(?:$|[\s_-])",
@@ -126,6 +127,8 @@ class _Spans:
                 return None
             first, last = self.spans[id(frame)]
             if first != at:
+                return None
+            if last > at + _LARGEST:
                 return None
             if last > at + 1:
                 return frame if frame.tag in PARTS and self._tells(at + 1, last) else None
