@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from indexer.artifacts import EmbeddedPage, Manifest
+from indexer.artifacts import Bm25Snapshot, EmbeddedPage, Manifest
 from indexer.errors import IndexerError
 from indexer.index.points import point_ids
 from indexer.pipeline import publish
@@ -35,6 +35,7 @@ class IndexCheck:
         self._repair = repair
         self._artifacts = wiring.artifacts(project)
         self._publish = f"indexer publish --project-name {project.name}"
+        self._mend = f"indexer doctor {project.name} --repair"
 
     def run(self) -> None:
         """All of it. Raises what the store raises if it cannot be asked at all."""
@@ -142,7 +143,17 @@ class IndexCheck:
                 self._artifacts.save_snapshot(reader.snapshot)
             self._found.warning(
                 CHECK, "3_embeds/bm25.json is not that of the live index",
-                do=self._publish, repaired=self._repair,
+                do=self._mend, repaired=self._repair,
+            )  # fmt: skip
+        registry, known = self._wiring.registry, reader.snapshot
+        if _figures(registry.bm25(self._project.id)) != _figures(known):
+            if self._repair:
+                registry.publish(
+                    self._project.id, known, generation=current.generation, collection=current.collection
+                )
+            self._found.warning(
+                "drift", "the BM25 snapshot in the registry is not that of the live index",
+                do=self._mend, repaired=self._repair,
             )  # fmt: skip
         if self._project.generation != current.generation:
             if self._repair:
@@ -150,7 +161,7 @@ class IndexCheck:
             self._found.warning(
                 "drift", "the registry names another generation than is live",
                 f"{self._project.generation or 'none'} instead of {current.generation}",
-                do=self._publish, repaired=self._repair,
+                do=self._mend, repaired=self._repair,
             )  # fmt: skip
 
     def _broken(self, what: str, generation: str) -> None:
@@ -172,3 +183,10 @@ class IndexCheck:
         known = store.generations()
         if generation in known:
             store.gc(len(known) - 1, [generation])
+
+
+def _figures(snapshot: Bm25Snapshot | None) -> tuple[object, ...]:
+    """What a registry keeps of a snapshot."""
+    if snapshot is None:
+        return ()
+    return snapshot.num_docs, snapshot.avg_dl, snapshot.vocab, snapshot.idf

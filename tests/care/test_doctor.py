@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 
 import pytest
 
@@ -102,8 +104,10 @@ def test_an_index_that_is_broken_is_named_again_or_built_again(kept, shop):
     (p / "golden.jsonl").write_text(json.dumps(golden) + "\n")
     (p / "vectors" / "CURRENT").write_text("01NOSUCH")
     (p / "3_embeds" / "bm25.json").write_text("{}")
+    with contextlib.closing(sqlite3.connect(cli.projects / "registry.db")) as database, database:
+        database.execute("UPDATE bm25_indexes SET num_docs = 1")
     found = _found(cli, "p", "--repair", code=0)
-    assert len(found) == 2
+    assert len(found) == 3
     assert (p / "vectors" / "CURRENT").read_text() == live, "only its name was lost"
     assert _hits(cli) == hits
     for path in (p / "vectors").rglob("mutable_id_tracker.mappings"):
