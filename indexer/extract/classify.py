@@ -33,6 +33,8 @@ BAR_NAMES = (
     "kept_words", "kept_long", "mean_kept", "changes",
 )  # fmt: skip
 _STRICTER = 1.3  # without favor_recall
+_PRICES, _PRICED = 5, 0.4  # on a page with so many cards that name a price, the bar is at most so high
+_NOTHING = 0.12  # where no block is likelier than this, a page is the shell of an application or a menu
 
 
 class Verdict:
@@ -57,10 +59,12 @@ def judge(blocks: list[Block], frames: list[Frame], facts: PageFacts, *, favor_r
     probabilities = mend.level(groups, 1 / (1 + np.exp(-judges.blocks.scores(matrix)[:, 0])), words)
     spread = describe_spread(matrix, probabilities, words)
     bar = BARS[int(np.argmax(judges.bars.scores(spread[None, :])[0]))]
+    if not facts.declares_article() and groups.count_prices() >= _PRICES:
+        bar = min(bar, _PRICED)
     if not favor_recall:
         bar = min(bar * _STRICTER, 0.85)
     keep = mend.complete(groups, probabilities, bar, strict=facts.declares_article())
-    if not keep.any():
+    if not keep.any() and probabilities.max() >= _NOTHING:
         keep = best_set(probabilities, words)
     return Verdict(probabilities, keep, bar)
 

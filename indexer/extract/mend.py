@@ -33,6 +33,9 @@ _WHOLE_KEPT = 0.3  # of a table's words; then all of it is kept
 _GAP_BAR, _GAP = 0.5, 2  # plain blocks between kept ones at most so far away
 _LINKED_BAR, _LINKED_GAP = 0.4, 4  # the same for blocks of links, which an article leaves out
 _FACT_BAR, _FACT_GAP = 0.2, 8  # the same for prices, phones, e-mails
+_FACT_CARDS = 0.15  # in a grid of which so much is kept, they all are
+_LIST_BAR, _LIST_KEPT = 0.4, 0.3  # in a list of which so much is kept, the bar is so much lower
+_PRICE = 12  # words of a line that is there to name a price
 _CLEAN_BAR, _CLEAN_KEPT = 0.5, 0.75  # where so much of all that is not furniture is kept
 _CLEANEST_BAR, _CLEANEST_KEPT = 0.25, 0.95
 _SMALL = 400  # words; on a page of so few there is nothing to win by being strict
@@ -121,6 +124,13 @@ class Groups:
             self._own = mask
         return self._own
 
+    def count_prices(self) -> int:
+        """How many short lines in repeated structures name a price."""
+        return sum(
+            names_money(self._blocks[k].text)
+            for k in np.flatnonzero(self.silent & (self.grids > 0) & (self.sizes < _PRICE))
+        )
+
     def telling(self, among: Mask) -> Mask:
         """Those *among* the blocks that name a price, phone or e-mail address."""
         mask = np.zeros(len(self._blocks), dtype=np.bool_)
@@ -190,14 +200,14 @@ def complete(groups: Groups, probabilities: Probabilities, bar: float, *, strict
     sizes, silent, plain = groups.sizes, groups.silent, groups.plain
     keep: Mask = probabilities > bar
     if groups.grids.any():
-        kept = np.bincount(groups.grids, keep * sizes) >= _CARD_KEPT * np.bincount(groups.grids, sizes)
-        kept[0] = False
-        keep |= kept[groups.grids] & (probabilities > bar * _CARD_BAR)
+        keep |= _shares(groups.grids, keep, sizes, _CARD_KEPT) & (probabilities > bar * _CARD_BAR)
     keep |= plain & _between(keep, _GAP) & (probabilities > bar * _GAP_BAR)
     if not strict:
         keep |= silent & _between(keep, _LINKED_GAP) & (probabilities > bar * _LINKED_BAR)
         facts = silent & ~keep & _between(keep, _FACT_GAP) & (probabilities > bar * _FACT_BAR)
         keep |= groups.telling(facts)
+        keep |= groups.telling(silent & ~keep & _shares(groups.grids, keep, sizes, _FACT_CARDS))
+        keep |= silent & _shares(groups.items, keep, sizes, _LIST_KEPT) & (probabilities > bar * _LIST_BAR)
         kept_share = sizes[plain & keep].sum() / max(sizes[plain].sum(), 1.0)
         if kept_share >= _CLEAN_KEPT:
             keep |= plain & (
@@ -215,9 +225,14 @@ def whole_tables(blocks: list[Block], keep: Mask) -> Mask:
 
 
 def _with_whole(groups: Any, keep: Mask, sizes: Any) -> Mask:
-    kept = np.bincount(groups, keep * sizes) >= _WHOLE_KEPT * np.bincount(groups, sizes)
+    return keep | _shares(groups, keep, sizes, _WHOLE_KEPT)
+
+
+def _shares(groups: Any, keep: Mask, sizes: Any, share: float) -> Mask:
+    """Whether a block is in one of the *groups* of which so much is kept."""
+    kept = np.bincount(groups, keep * sizes) >= share * np.bincount(groups, sizes)
     kept[0] = False
-    out: Mask = keep | kept[groups]
+    out: Mask = kept[groups]
     return out
 
 
