@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 HYBRID, DENSE, BM25 = MODES = ("hybrid", "dense", "bm25")
 DBSF, WEIGHTED, RRF = FUSIONS = ("dbsf", "weighted", "rrf")
+FOREIGN = 0.5  # a keyword leg of less weight: hardly any question in the texts' language, most in another
 BATCH = 64  # questions in one call of the model and of the engine
 
 Analyze = Callable[[str], list[str]]
@@ -47,7 +48,7 @@ class Extras(Struct, frozen=True, kw_only=True):
     `group`: hits are pages, with up to so many chunks each; 0: hits are chunks. `language`:
     which of some languages a question is in; with it, no page comes in two languages.
     `rerank`: scores of question and texts, or `None`; asked in mode `hybrid` only. `generic`:
-    used where the keyword leg covers too little of a question to weigh in full.
+    used where the keyword leg covers so little of a question that it is in another language.
     """
 
     explain: bool = False
@@ -234,7 +235,9 @@ class _Search:
         settings = self.settings
         if settings.fusion == DBSF and settings.coverage_gate and self.mode == HYBRID:
             weights = list(self._gated(asked))
-            self._ask_again([one for one, (_, weight) in zip(asked, weights, strict=True) if weight < 1])
+            self._ask_again(
+                [one for one, (_, weight) in zip(asked, weights, strict=True) if weight < FOREIGN]
+            )
             yield from zip(asked, weights, strict=True)
             return
         dense = settings.dense_weight if settings.fusion == WEIGHTED else None
