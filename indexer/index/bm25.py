@@ -82,13 +82,14 @@ class Weights:
         scale = self._snapshot.k1 + 1
         vocab = self._snapshot.vocab
         try:
-            pairs = sorted((vocab[term], tf) for term, tf in Counter(terms).items())
+            found = {vocab[term]: tf for term, tf in Counter(terms).items()}
         except KeyError as error:
             raise Permanent(
                 f"the word {error} appeared while the index was built: the texts changed meanwhile; run again"
             ) from None
-        indices, frequencies = zip(*pairs, strict=True)
-        return indices, tuple(tf * scale / (tf + saturation) for tf in frequencies)
+        indices = sorted(found)
+        weights = {tf: tf * scale / (tf + saturation) for tf in set(found.values())}
+        return tuple(indices), tuple([weights[found[index]] for index in indices])
 
     def _saturation(self, length: int) -> float:
         snapshot = self._snapshot

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import operator
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -139,11 +140,11 @@ def check(point: Point, dimension: int) -> None:
         raise ValueError(
             f"its sparse vector pairs {len(point.indices)} indices with {len(point.values)} values"
         )
-    if any(left >= right for left, right in zip(point.indices, point.indices[1:], strict=False)):
+    if any(map(operator.ge, point.indices, point.indices[1:])):
         raise ValueError("the indices of its sparse vector do not ascend, or repeat")
     if point.indices[0] < 0 or point.indices[-1] >= 2**32:
         raise ValueError("an index of its sparse vector does not fit 32 bits")
-    if not all(math.isfinite(value) and value > 0 for value in point.values):
+    if not all(map(math.isfinite, point.values)) or min(point.values) <= 0:
         raise ValueError("its sparse vector holds a weight that is not a positive number")
 
 
