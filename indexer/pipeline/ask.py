@@ -40,6 +40,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     `grouped`: as `[search] group` says; without it, hits are chunks. `language`: the asker's;
     empty: as each question shows. `rerank`: gives scores of question and texts, or `None`.
+    `translations`: a page may come in several languages, as labelled questions may name each.
     """
 
     mode: str = "hybrid"
@@ -48,6 +49,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     grouped: bool = False
     language: str = ""
     rerank: Scores | None = None
+    translations: bool = False
 
 
 def reranker(wiring: Wiring) -> Scores | None:
@@ -86,10 +88,15 @@ def evaluate(wiring: Wiring, project: Project, questions: Path) -> tuple[Evaluat
     scores: dict[str, list[scoring.Score]] = {}
     with opened(wiring, project) as reader:
         for mode in MODES:
-            ask = partial(search_reader, wiring, reader, wanted=Wanted(mode=mode, limit=scoring.DEPTH))
+            ask = partial(
+                search_reader,
+                wiring,
+                reader,
+                wanted=Wanted(mode=mode, limit=scoring.DEPTH, translations=True),
+            )
             scores[mode] = scoring.evaluate(cases, ask)
         if wiring.rerank:  # one that fails ends an evaluation: it would pass for the order of search
-            wanted = Wanted(limit=scoring.DEPTH, rerank=wiring.rerank)
+            wanted = Wanted(limit=scoring.DEPTH, rerank=wiring.rerank, translations=True)
             scores[RERANK] = scoring.evaluate(cases, partial(search_reader, wiring, reader, wanted=wanted))
         generation = reader.manifest.generation
     fusion = wiring.settings.search.fusion
@@ -156,7 +163,9 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
             explain=wanted.explain,
             group=settings.group_size if settings.group and wanted.grouped else 0,
             rerank=wanted.rerank,
-            language=partial(asker_language, wiring, reader.manifest.language, wanted.language),
+            language=None
+            if wanted.translations
+            else partial(asker_language, wiring, reader.manifest.language, wanted.language),
             generic=_generic(wiring, reader, embed) if embed else None,
         ),
     )

@@ -166,7 +166,8 @@ def ask_both(wiring: Wiring, path: Path, live: Reader, new: Reader) -> tuple[Ask
         batch = questions[start : start + BATCH]
         texts = [one.question for one in batch]
         answers = [
-            search_reader(wiring, reader, texts, Wanted(limit=scoring.DEPTH)) for reader in (live, new)
+            search_reader(wiring, reader, texts, Wanted(limit=scoring.DEPTH, translations=True))
+            for reader in (live, new)
         ]
         for one, old, fresh in zip(batch, *answers, strict=True):
             found.append(

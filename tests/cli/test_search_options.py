@@ -92,6 +92,12 @@ def test_a_page_in_two_languages_comes_once_in_the_askers(indexer):
         context = indexer("context", "--project-name", "p", "--json", "сколько стоит доставка").ok().out
         assert "/dostavka" in context
         assert "/en/delivery" not in context
+        questions = indexer.folder / "q.jsonl"
+        questions.write_text(
+            json.dumps({"question": "delivery", "relevant": [site.url("/dostavka")]}), "utf-8"
+        )
+        figures = indexer("eval", "--project-name", "p", "--questions", str(questions), "--json").ok().json
+        assert figures[0]["recall@5"] == 1, "a page that is named as relevant is looked for as it is"
         moved = next(hit for hit in hits if hit["url"].endswith("/en/delivery"))
         assert moved["instead_of"] == site.url("/dostavka")
         assert moved["translation_group"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from indexer.errors import Retryable
 from indexer.index.analysis import analyzer
 from indexer.search.generic import STRENGTH, Generic
 from indexer.search.hybrid import Extras, search_many
@@ -51,6 +52,21 @@ def test_the_common_part_is_taken_out_of_a_questions_vector() -> None:
     assert generic.without("сколько это стоит", QUESTION) is not None
     assert len(model.asked) == 2
     assert len(load().languages["ru"].generic) == len(load().languages["en"].generic) > 20
+
+
+def test_a_model_that_fails_leaves_the_question_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    """Once: it is not asked again for the next question."""
+    asked: list[Sequence[str]] = []
+
+    def fails(questions: Sequence[str]) -> list[np.ndarray]:
+        asked.append(questions)
+        raise Retryable("no provider answered")
+
+    generic = Generic(load, fails, default="en")
+    assert generic.without("how much is it", QUESTION) is None
+    assert generic.without("where is it", QUESTION) is None
+    assert len(asked) == 1
+    assert "asked as it is" in caplog.text
 
 
 def test_only_a_question_in_other_words_is_asked_again(tmp_path: Path) -> None:
