@@ -17,7 +17,6 @@ import numpy as np
 
 from indexer.extract import mend
 from indexer.extract.blocks import Block, Frame
-from indexer.extract.markup import Inside
 from indexer.extract.page import PageFacts
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ _TEASERS = 10  # <article> elements; the page is a list of them,
 _MAIN = 4  # unless one is so many times longer than the next
 _LINKED = 0.5  # share of words in links; without such an article the page is a list
 _RUNNING, _LONG = 0.2, 20  # an article has so much of its words in paragraphs of so many words
-_SURE_LIST = 0.6  # what is as good as sure of items, definitions and panels, which trafilatura loses
 _MAX_DEPTH = 200  # libxml2 and trafilatura recurse
 _MAX_SIZE = 3_000_000  # characters
 _SHINGLE = 3
@@ -84,15 +82,10 @@ def confirm(
     likely = keep | (probabilities > bar * _LIKELY)
     found = np.array([bool(k) and _stands_in(b.text, text) for b, k in zip(blocks, likely, strict=True)])
     sure = keep & ((probabilities >= _SURE) | np.array([b.kind in ("row", "pre") for b in blocks]))
-    lists = keep & (probabilities >= _SURE_LIST) & np.array([_is_listed(b) for b in blocks])
     words = np.array([b.words for b in blocks], dtype=np.float64)
     if words[found].sum() < max(_COVERED * words[sure].sum(), _SHARE * words[keep].sum(), _LEAST):
         return keep
-    return mend.whole_tables(blocks, found | sure | lists)
-
-
-def _is_listed(block: Block) -> bool:
-    return block.kind in ("li", "dt", "dd", "summary") or bool(block.frame.inside & Inside.HIDDEN)
+    return mend.whole_tables(blocks, found | sure)
 
 
 class _Text:
