@@ -324,7 +324,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
     What a generation is: written beside it, sent to the bot at registration.
 
     `signature` covers every embedded page and the index settings: the same signature
-    means that there is nothing to build.
+    means that there is nothing to build. `terms`: of all chunks together; their mean length may be up
+    to a tenth off `avg_dl`, which clones keep. `clones`: how many generations back one was built
+    from the ground; `build`: the version of what built it.
     """
 
     schema: int = SCHEMA
@@ -347,6 +349,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
     avg_dl: float
     pages: int
     points: int
+    terms: int = 0
+    clones: int = 0
+    build: int = 0
 
 
 class Registration(Struct, frozen=True, kw_only=True):

@@ -52,6 +52,7 @@ __all__ = [
     "Bot",
     "Catalogue",
     "Chat",
+    "Clone",
     "Edition",
     "Embed",
     "Entry",
@@ -293,6 +294,14 @@ class Generation(Protocol):
         ...
 
 
+class Clone(Generation, Protocol):
+    """A generation that began as the live one."""
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove points; an unknown one is fine."""
+        ...
+
+
 class Reader(Protocol):
     """One published generation, open for reading; it stays whole while it is open."""
 
@@ -347,6 +356,10 @@ class VectorStore(Protocol):
 
     def begin(self, generation: str, dimension: int) -> Generation:
         """A new generation; removes what killed writers left behind."""
+        ...
+
+    def clone(self, generation: str, base: str) -> Clone | None:
+        """As `begin`, holding all that the published `base` holds; `None` where that is no saving."""
         ...
 
     def publish(self, manifest: Manifest, snapshot: Bm25Snapshot) -> None:

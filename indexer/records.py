@@ -86,7 +86,11 @@ class UrlRow(Struct, frozen=True, kw_only=True):
 
 
 class Edition(Struct, frozen=True, kw_only=True):
-    """One page as a generation holds it: its text's digest, length in characters, and chunks."""
+    """
+    One page as a generation holds it: its text's digest, length in characters, and chunks.
+
+    `signature`: of its points; `translations`: keys of pages that it names, separated by blanks.
+    """
 
     key: str
     url: str
@@ -94,6 +98,8 @@ class Edition(Struct, frozen=True, kw_only=True):
     content: str = ""
     characters: int = 0
     chunks: int = 0
+    signature: str = ""
+    translations: str = ""
 
 
 class Entry(Struct, frozen=True, kw_only=True):

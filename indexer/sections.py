@@ -107,12 +107,17 @@ class Chunking(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Index(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """BM25 parameters and analyzer (`stem` by language, or `plain`: base tokens only)."""
+    """
+    BM25 parameters and analyzer (`stem` by language, or `plain`: base tokens only).
+
+    `clone_from`: chunks from which on the next generation is a clone of the live one with what changed.
+    """
 
     k1: Annotated[float, Meta(gt=0, le=_MOST)] = 1.5
     b: Annotated[float, Meta(ge=0, le=1)] = 0.75
     analyzer: Literal["stem", "plain"] = "stem"
     keep_generations: Annotated[int, Meta(ge=1)] = 2
+    clone_from: Count = 2000
 
 
 class Search(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):

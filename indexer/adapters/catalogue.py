@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from indexer.adapters.editions import Editions
+from indexer.adapters.editions import Editions, sign_editions
 from indexer.adapters.ledger import LedgerEntries, create_ledger
 from indexer.adapters.sqlite import mapped, open_database, transaction
 from indexer.artifacts import Outcome, Source, State
@@ -104,7 +104,7 @@ class SqliteCatalogue(Editions, LedgerEntries):
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / CATALOGUE
-        self._connection = open_database(self.path, [_create, _follow, create_ledger])
+        self._connection = open_database(self.path, [_create, _follow, create_ledger, sign_editions])
 
     # ── URLs ────────────────────────────────────────────────────────────────────────────
 

@@ -27,6 +27,7 @@ import msgspec
 from indexer.adapters.edge_engine import (
     EXACT_UP_TO,
     apparent_size,
+    copy_shard,
     count_points,
     create_shard,
     engine_filter,
@@ -34,6 +35,7 @@ from indexer.adapters.edge_engine import (
     engine_query,
     load_shard,
     mapped,
+    occupied_size,
     require_space,
     size_of,
     writable,
@@ -85,8 +87,34 @@ class EdgeStore:
         try:
             generations.tidy(generations.current())
             require_space(generations.folder, 0)
-            path = generations.create(generation)
-            return EdgeGeneration(generations, generation, path, dimension)
+            path = self._prepare(generation)
+            with mapped(path):
+                shard = create_shard(path / SHARD, dimension)
+            return EdgeGeneration(generations, generation, path, dimension, shard)
+        except BaseException:
+            generations.release()
+            raise
+
+    def clone(self, generation: str, base: str) -> EdgeGeneration | None:
+        """As `begin`, with the points of `base`; `None` once it has a graph, which clones would wear out."""
+        generations = self._generations
+        manifest = generations.manifest(base)
+        if manifest.points * manifest.dimension * 4 > EXACT_UP_TO * 1024:
+            return None
+        generations.hold()
+        try:
+            generations.tidy(generations.current())
+            source = generations.path(base)
+            require_space(generations.folder, occupied_size(source / SHARD))
+            path = self._prepare(generation)
+            with mapped(path):
+                loading = Hold(source / _LOADING, exclusive=True, wait=True)  # a reader writes while it opens
+                try:
+                    copy_shard(source / SHARD, path / SHARD)
+                finally:
+                    loading.release()
+            shard = load_shard(path / SHARD)
+            return EdgeGeneration(generations, generation, path, manifest.dimension, shard)
         except BaseException:
             generations.release()
             raise
@@ -165,6 +193,13 @@ class EdgeStore:
         """Remove everything. Raises `Busy` while a reader is open."""
         self._generations.drop()
 
+    def _prepare(self, generation: str) -> Path:
+        path = self._generations.create(generation)
+        with mapped(path):
+            (path / _LOADING).touch()
+            (path / SHARD).mkdir()
+        return path
+
     def _switch(self, generation: str) -> None:
         self._generations.settle(self._generations.current())
         self._generations.point_to(generation)
@@ -174,15 +209,12 @@ class EdgeStore:
 class EdgeGeneration:
     """A shard being built. Nothing is durable, nor needs to be, before `seal`."""
 
-    def __init__(self, generations: Generations, name: str, path: Path, dimension: int) -> None:
+    def __init__(self, generations: Generations, name: str, path: Path, dimension: int, shard: Any) -> None:
         self.name = name
         self._generations = generations
         self._path = path
         self._dimension = dimension
-        with mapped(path):
-            (path / _LOADING).touch()
-            (path / SHARD).mkdir()
-            self._shard: Any = create_shard(path / SHARD, dimension)
+        self._shard = shard
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Add points; one of a known id is replaced."""
@@ -193,6 +225,14 @@ class EdgeGeneration:
             require_space(self._path, sum(map(size_of, batch)))
             with mapped(self._path):
                 self._shard.update(engine.UpdateOperation.upsert_points([engine_point(p) for p in batch]))
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Remove points; an unknown one is fine."""
+        import qdrant_edge as engine
+
+        if ids:
+            with mapped(self._path):
+                self._shard.update(engine.UpdateOperation.delete_points(list(ids)))
 
     def seal(self, expected: int) -> None:
         """Flush, count, optimise if large, close."""

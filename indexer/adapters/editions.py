@@ -5,11 +5,18 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from indexer.adapters.sqlite import mapped, transaction
 from indexer.records import Edition
 
 _COLUMNS = Edition.__struct_fields__
+
+
+def sign_editions(database: Any) -> None:
+    """What tells a page's points in one generation from those in another, as a migration adds it."""
+    for name in ("signature", "translations"):
+        database["editions"].add_column(name, str, not_null_default="")
 
 
 class Editions:

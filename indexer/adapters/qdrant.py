@@ -86,6 +86,9 @@ class QdrantStore:
             raise
         return QdrantGeneration(self, generation, dimension)
 
+    def clone(self, generation: str, base: str) -> None:
+        """Never: a server copies no collection, and sending all points is what `begin` is for."""
+
     def publish(self, manifest: Manifest, snapshot: Bm25Snapshot) -> None:
         """Keep manifest and snapshot, then re-point the alias."""
         self._generations.hold()

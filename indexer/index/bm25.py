@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from typing import Self
 
 from indexer.artifacts import Bm25Snapshot
 from indexer.errors import Permanent
@@ -32,15 +33,61 @@ class Statistics:
     def __init__(self, analyzer: Analyzer) -> None:
         self.analyzer = analyzer
         self.documents = 0
-        self._length = 0
+        self.terms = 0
         self._frequency: Counter[str] = Counter()
 
     def add(self, text: str) -> None:
         """Count one document."""
         terms = self.analyzer(text)
         self.documents += 1
-        self._length += len(terms)
+        self.terms += len(terms)
         self._frequency.update(set(terms))
+
+    @classmethod
+    def of(cls, snapshot: Bm25Snapshot, analyzer: Analyzer, *, terms: int) -> Self:
+        """What a snapshot was made of. `terms`: the length of all its documents together."""
+        found = cls(analyzer)
+        found.documents = snapshot.num_docs
+        found.terms = terms
+        scale = snapshot.num_docs + 1
+        found._frequency = Counter(  # IDF = ln((N + 1) / (df + 0.5)), solved for df
+            {term: round(scale * math.exp(-weight) - 0.5) for term, weight in snapshot.idf.items()}
+        )
+        return found
+
+    def remove(self, text: str) -> None:
+        """Count one document less. Raises `ValueError` if it was never counted."""
+        terms = self.analyzer(text)
+        self.documents -= 1
+        self.terms -= len(terms)
+        for term in set(terms):
+            self._frequency[term] -= 1
+            if self._frequency[term] < 0:
+                raise ValueError(f"the word {term!r} was in no document")
+
+    def revised(self, base: Bm25Snapshot) -> Bm25Snapshot:
+        """
+        As `snapshot`, for a clone of the index that `base` belongs to.
+
+        avgdl stays, since the weights of all other documents were made with it; so do the
+        indices of known terms, and a new term gets one that none had.
+        """
+        count = self.documents
+        terms = {term: frequency for term, frequency in self._frequency.items() if frequency}
+        vocab = {term: index for term, index in base.vocab.items() if term in terms}
+        fresh = sorted(terms.keys() - vocab.keys())
+        start = max(base.vocab.values(), default=-1) + 1
+        vocab |= {term: start + number for number, term in enumerate(fresh)}
+        return Bm25Snapshot(
+            analyzer=base.analyzer,
+            analyzer_version=base.analyzer_version,
+            k1=base.k1,
+            b=base.b,
+            avg_dl=base.avg_dl,
+            num_docs=count,
+            vocab=vocab,
+            idf={term: idf(count, terms[term]) for term in vocab},
+        )
 
     def snapshot(self, *, k1: float, b: float) -> Bm25Snapshot:
         """
@@ -55,7 +102,7 @@ class Statistics:
             analyzer_version=self.analyzer.version,
             k1=k1,
             b=b,
-            avg_dl=self._length / count,
+            avg_dl=self.terms / count,
             num_docs=count,
             vocab={term: index for index, term in enumerate(terms)},
             idf={term: idf(count, self._frequency[term]) for term in terms},

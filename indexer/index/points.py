@@ -107,7 +107,7 @@ class PointMaker:
         )
 
 
-def chunk_text(chunk: EmbeddedChunk) -> str:
+def chunk_text(chunk: EmbeddedChunk | Payload) -> str:
     """
     What BM25 reads of a chunk: its topic twice, then context and text.
 

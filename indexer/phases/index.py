@@ -7,11 +7,12 @@ Publishing is the caller's: what is built here is invisible until then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from indexer import ids
 from indexer.artifacts import Bm25Snapshot, EmbeddedPage, Manifest, Point
@@ -20,12 +21,14 @@ from indexer.index.analysis import Analyzer, analyzer
 from indexer.index.bm25 import Statistics, Weights
 from indexer.index.points import PointMaker, chunk_text
 from indexer.index.translations import groups
-from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, VectorStore
+from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, VectorStore, Where
 from indexer.settings import Index, Settings
 
 NAME = "index"
 VERSION = 2
 BATCH = 512  # points handed to the store at once
+MOST_DRIFT = 0.1  # of the mean length: within it, an old avgdl ranks as the true one does
+MOST_CLONES = 30  # in a row; then all is built from the ground
 
 Pages = Callable[[], Iterable[EmbeddedPage]]
 
@@ -102,12 +105,116 @@ def build(  # noqa: PLR0913 - what a manifest says, and the gate
             **_bm25_facts(snapshot, words),
             pages=survey.pages,
             points=snapshot.num_docs,
+            terms=survey.statistics.terms,
+            build=VERSION,
         )
         check(manifest, snapshot)
     except BaseException:
         generation.abandon()
         raise
     return manifest, snapshot
+
+
+def renew(  # noqa: PLR0913 - what differs, and what a manifest says
+    pages: Pages,
+    keys: Collection[str],
+    *,
+    store: VectorStore,
+    base: Manifest,
+    facts: Mapping[str, Any],
+    settings: Index,
+    held: int,
+    stale: Collection[str] = (),
+    translations: Mapping[str, str] | None = None,
+    check: Callable[[Manifest, Bm25Snapshot], None] = lambda *_: None,
+) -> tuple[Manifest, Bm25Snapshot] | None:
+    """
+    As `build`, from a clone of the live generation `base`: only what differs is read and written.
+
+    `pages`: those that are new or other than in `base`; `keys`: theirs and those of pages that go.
+    `facts`: what the new manifest says of the project and its pages; `held`: how many points `base`
+    has of `keys`. Gives `None`, with nothing done, where the result would not be that of `build`
+    but for avgdl within a tenth: other settings, model or version, an index that is not what
+    its manifest says, or too many clones in a row.
+    """
+    words = analyzer(settings.analyzer)
+    same = base.build == VERSION and base.clones < MOST_CLONES and base.terms
+    known = (base.analyzer, base.analyzer_version, base.k1, base.b)
+    if not same or known != (words.name, words.version, settings.k1, settings.b):
+        return None
+    revised = _revised(pages, keys, store=store, base=base, words=words, held=held)
+    if revised is None:
+        return None
+    old, statistics, snapshot = revised
+    generation = store.clone(_new_name(store), base.generation)
+    if generation is None:
+        return None
+    maker = PointMaker(
+        base.project_id,
+        dimension=base.dimension,
+        weights=Weights(snapshot, words),
+        stale=stale,
+        translations=translations,
+    )
+    try:
+        fresh: set[str] = set()
+        for batch in _batches(point for page in pages() for point in maker.points(page)):
+            generation.upsert(batch)
+            fresh.update(point.id for point in batch)
+        generation.delete([name for name in old if name not in fresh])
+        generation.seal(snapshot.num_docs)
+        manifest = replace(
+            base,
+            **facts,
+            generation=generation.name,
+            collection=store.collection(generation.name),
+            points=snapshot.num_docs,
+            terms=statistics.terms,
+            clones=base.clones + 1,
+        )
+        check(manifest, snapshot)
+    except BaseException:
+        generation.abandon()
+        raise
+    return manifest, snapshot
+
+
+def _revised(
+    pages: Pages, keys: Collection[str], *, store: VectorStore, base: Manifest, words: Analyzer, held: int
+) -> tuple[list[str], Statistics, Bm25Snapshot] | None:
+    """The points of `base` that are of `keys`, and its words without them and with those of `pages`."""
+    reader = store.reader()
+    if reader is None:
+        return None
+    try:
+        if reader.manifest.generation != base.generation:
+            return None
+        statistics = Statistics.of(reader.snapshot, words, terms=base.terms)
+        old: list[str] = []
+        for part in _parts(sorted(keys)):
+            found = reader.select(Where(fields={"doc_id": part}), base.points)
+            for payload in reader.payloads(found).values():
+                statistics.remove(chunk_text(payload))
+            old += found
+        for page in pages():
+            if page.chunks and (page.model, page.dimension) != (base.model, base.dimension):
+                return None
+            for chunk in page.chunks:
+                statistics.add(chunk_text(chunk))
+        snapshot = reader.snapshot
+    except ValueError:
+        return None
+    finally:
+        reader.close()
+    count = statistics.documents
+    if len(old) != held or not count or abs(statistics.terms / count / base.avg_dl - 1) > MOST_DRIFT:
+        return None
+    return old, statistics, statistics.revised(snapshot)
+
+
+def _parts(keys: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    for start in range(0, len(keys), BATCH):
+        yield tuple(keys[start : start + BATCH])
 
 
 def _bm25_facts(snapshot: Bm25Snapshot, words: Analyzer) -> dict[str, Any]:

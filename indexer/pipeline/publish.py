@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import msgspec
@@ -12,6 +13,7 @@ from indexer.artifacts import Bm25Snapshot, EmbeddedPage, Manifest, Registration
 from indexer.errors import Exit, IndexerError, Misconfigured, Permanent, Refused, Retryable
 from indexer.pipeline.gates import Asked, Gates
 from indexer.pipeline.ledger import vectors_signature
+from indexer.pipeline.renewal import difference
 from indexer.pipeline.report import Progress
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Edition, Project, VectorStore
@@ -48,7 +50,6 @@ def publish(
     `contents`: key → digest of each page's text. `allow_shrink`: no gate refuses. Raises
     `Refused` where the old index must stay, `Permanent` if there is nothing to index.
     """
-    from indexer.embed.adapters import adapter_for
     from indexer.phases import index as phase
 
     store = wiring.store(project)
@@ -60,32 +61,23 @@ def publish(
     if not signed:
         raise _nothing(project, current)
     stale = {row.key for row in catalogue.stale()}
-    signature = phase.signature_of(
-        marked_pages(signed, stale), settings=wiring.settings.index, language=project.language
-    )
+    marked = dict(marked_pages(signed, stale))
+    signature = phase.signature_of(marked.items(), settings=wiring.settings.index, language=project.language)
     before = _before(catalogue, project, current)
     if current is not None and mine and current.signature == signature and not force:
-        before = before or _remember(catalogue, current.generation, artifacts, signed, contents)
+        before = before or _remember(catalogue, current.generation, artifacts, marked, contents)
         return Published(project, current, before=before, after=before)
 
     gates = Gates(wiring, project, current if mine else None, before=before)
     if not allow_shrink:
         gates.before_building(signature, len(signed))
 
-    pages = partial(_pages, artifacts, [key for key, _ in signed], contents, gates.after)
-    shape = adapter_for(next(pages()).model, wiring.settings.models.adapter)
-    manifest, snapshot = phase.build(
-        pages,
-        store=store,
-        project_id=project.id,
-        project=project.name,
-        language=project.language,
-        settings=wiring.settings,
-        signature=signature,
-        prefixes=(shape.query_prefix, shape.passage_prefix),
-        stale=stale,
-        check=partial(gates.before_publishing, store, lenient=allow_shrink),
-    )
+    making = _Making(
+        wiring, project, artifacts, store, signature=signature, marked=marked, contents=contents,
+        stale=stale, gates=gates, check=partial(gates.before_publishing, store, lenient=allow_shrink),
+    )  # fmt: skip
+    made = making.renewed(current, before) if current is not None and mine and not force else None
+    manifest, snapshot = made or making.built()
     catalogue.keep_editions(manifest.generation, gates.after.values())
     store.publish(manifest, snapshot)
     rolled_back = gates.passed()
@@ -119,19 +111,102 @@ def marked_pages(signed: list[tuple[str, str]], stale: set[str]) -> list[tuple[s
     return [(key, f"{signature} stale" if key in stale else signature) for key, signature in signed]
 
 
-def _pages(
-    artifacts: Artifacts, keys: list[str], contents: Mapping[str, str], held: dict[str, Edition]
-) -> Iterator[EmbeddedPage]:
-    """The pages to index, one at a time; what is held of each is noted in `held`."""
-    for key in keys:
-        page = artifacts.load(EmbeddedPage, key)
+@dataclass
+class _Making:
+    """The next generation, built from the ground or cloned; what it holds of each page goes to the gates."""
+
+    wiring: Wiring
+    project: Project
+    artifacts: Artifacts
+    store: VectorStore
+    signature: str
+    marked: Mapping[str, str]
+    contents: Mapping[str, str]
+    stale: Collection[str]
+    gates: Gates
+    check: Callable[[Manifest, Bm25Snapshot], None]
+
+    def built(self) -> tuple[Manifest, Bm25Snapshot]:
+        """From all embedded pages. Raises as `phases.index.build` does."""
+        from indexer.phases import index as phase
+
+        pages = partial(self._pages, list(self.marked))
+        self.gates.after.clear()
+        return phase.build(
+            pages,
+            store=self.store,
+            project_id=self.project.id,
+            project=self.project.name,
+            language=self.project.language,
+            settings=self.wiring.settings,
+            signature=self.signature,
+            prefixes=self._prefixes(next(pages()).model),
+            stale=self.stale,
+            check=self.check,
+        )
+
+    def renewed(
+        self, current: Manifest, before: Mapping[str, Edition]
+    ) -> tuple[Manifest, Bm25Snapshot] | None:
+        """From a clone of the live generation; `None` where that does not pay, or would not be the same."""
+        from indexer.phases import index as phase
+
+        settings = self.wiring.settings.index
+        if current.points < settings.clone_from:
+            return None
+        found = difference(before, self.marked, lambda key: self._edition(key, self._page(key)))
+        if found is None:
+            return None
+        keys = {*found.changed, *found.gone}
+        for key in self.marked.keys() - keys:
+            self.gates.after[key] = msgspec.structs.replace(before[key], content=self.contents[key])
+        for _ in self._pages(found.changed):
+            pass
+        prefixes = self._prefixes(current.model)
+        return phase.renew(
+            partial(self._pages, found.changed),
+            keys,
+            store=self.store,
+            base=current,
+            facts={
+                "signature": self.signature,
+                "project": self.project.name,
+                "language": self.project.language,
+                "query_prefix": prefixes[0],
+                "passage_prefix": prefixes[1],
+                "pages": sum(1 for one in self.gates.after.values() if one.chunks),
+            },
+            settings=settings,
+            held=sum(before[key].chunks for key in keys if key in before),
+            stale=self.stale,
+            translations=found.translations,
+            check=self.check,
+        )
+
+    def _pages(self, keys: Iterable[str]) -> Iterator[EmbeddedPage]:
+        """The pages to index, one at a time; what is held of each is noted for the gates."""
+        for key in keys:
+            page = self._page(key)
+            self.gates.after[key] = self._edition(key, page)
+            yield page
+
+    def _page(self, key: str) -> EmbeddedPage:
+        page = self.artifacts.load(EmbeddedPage, key)
         if page is None:
             raise IndexerError(f"the embeds of {key} vanished during the run; run again")
-        held[key] = edition(key, page, contents[key])
-        yield page
+        return page
+
+    def _edition(self, key: str, page: EmbeddedPage) -> Edition:
+        return edition(key, page, self.contents[key], self.marked[key])
+
+    def _prefixes(self, model: str) -> tuple[str, str]:
+        from indexer.embed.adapters import adapter_for
+
+        shape = adapter_for(model, self.wiring.settings.models.adapter)
+        return shape.query_prefix, shape.passage_prefix
 
 
-def edition(key: str, page: EmbeddedPage, content: str) -> Edition:
+def edition(key: str, page: EmbeddedPage, content: str, signature: str) -> Edition:
     """What a generation holds of a page."""
     return Edition(
         key=key,
@@ -140,6 +215,8 @@ def edition(key: str, page: EmbeddedPage, content: str) -> Edition:
         content=content,
         characters=sum(chunk.end - chunk.start for chunk in page.chunks),
         chunks=len(page.chunks),
+        signature=signature,
+        translations=" ".join(page.translations),
     )
 
 
@@ -147,12 +224,12 @@ def _remember(
     catalogue: Catalogue,
     generation: str,
     artifacts: Artifacts,
-    signed: list[tuple[str, str]],
+    marked: Mapping[str, str],
     contents: Mapping[str, str],
 ) -> dict[str, Edition]:
     """For a generation that was published before this was kept: what it holds."""
-    pages = ((key, artifacts.load(EmbeddedPage, key)) for key, _ in signed)
-    found = {key: edition(key, page, contents[key]) for key, page in pages if page is not None}
+    pages = ((key, artifacts.load(EmbeddedPage, key)) for key in marked)
+    found = {key: edition(key, page, contents[key], marked[key]) for key, page in pages if page is not None}
     catalogue.keep_editions(generation, found.values())
     return found
 

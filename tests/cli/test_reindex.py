@@ -72,6 +72,41 @@ def test_new_changed_moved_and_gone_pages_are_told_and_nothing_else_moves(indexe
     assert not any(again[name] for name in ("new", "changed", "moved", "gone"))
 
 
+def test_a_large_index_is_cloned_and_holds_what_one_that_was_built_anew_holds(indexer, site, project):
+    indexer.env["INDEXER_INDEX__CLONE_FROM"] = "1"
+    title, body = PAGES[FIRST]
+    site.page(FIRST, html(title, body.replace("1100", "1150")))
+    site.page(OTHERS[0], status=410)
+    publish_sitemap(site, [FIRST, *OTHERS[1:]])
+    _reindex(indexer, "--allow-shrink").ok()
+    cloned, hits = _live(indexer), _hits(indexer)
+    assert cloned.clones == 0, "a quarter of the pages has changed: sooner built anew"
+    site.page(FIRST, html(title, body.replace("1100", "1170")))
+    _reindex(indexer).ok()
+    cloned, hits = _live(indexer), _hits(indexer)
+    assert (cloned.clones, cloned.points) == (1, _count(indexer))
+    assert any("1170" in text for _, text in hits)
+    assert not any("1150" in text for _, text in hits)
+    indexer("seed", "--project-name", "p", "--from-phase", "index", "--force", "--json").ok()
+    built = _live(indexer)
+    assert (built.clones, built.points, built.terms) == (0, cloned.points, cloned.terms)
+    assert _hits(indexer) == hits
+    indexer("rollback", "--project-name", "p", "--json").ok()
+    assert (_live(indexer).generation, _hits(indexer)) == (cloned.generation, hits)
+
+
+def _live(indexer):
+    return EdgeStore(indexer.projects / "p" / "vectors", collection="p").current()
+
+
+def _count(indexer):
+    reader = EdgeStore(indexer.projects / "p" / "vectors", collection="p").reader()
+    try:
+        return reader.count()
+    finally:
+        reader.close()
+
+
 def _down(site):
     site.fault("*", "status", status=503)
 

@@ -96,6 +96,9 @@ def test_the_manifest_says_what_the_generation_is(store: EdgeStore) -> None:
         "avg_dl": pytest.approx((6 + 6 + 5 + 4 + 5) / 5),
         "pages": 2,
         "points": 5,
+        "terms": 26,
+        "clones": 0,
+        "build": phase.VERSION,
     }
     assert len(manifest.generation) == 26
     assert store.reader() is None  # publishing is the caller's

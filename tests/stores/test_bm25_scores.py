@@ -17,9 +17,11 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from indexer.adapters.edge import EdgeStore
 from indexer.artifacts import EmbeddedChunk, EmbeddedPage
+from indexer.ids import url_key
 from indexer.index.analysis import analyzer
 from indexer.phases import index as phase
 from indexer.ports import Reader, VectorStore
@@ -91,10 +93,12 @@ def terms_of(page: EmbeddedPage) -> list[str]:
     return re.findall(r"[^\W_]+", joined.lower())
 
 
-def oracle(question: str, pages: Sequence[EmbeddedPage], *, k1: float, b: float) -> dict[str, float]:
-    """Score by URL, where it is not 0."""
+def oracle(
+    question: str, pages: Sequence[EmbeddedPage], *, k1: float, b: float, average: float = 0
+) -> dict[str, float]:
+    """Score by URL, where it is not 0. `average`: avgdl, if it is not that of the pages."""
     documents = {page.url: terms_of(page) for page in pages}
-    average = sum(map(len, documents.values())) / len(documents)
+    average = average or sum(map(len, documents.values())) / len(documents)
     scores = dict.fromkeys(documents, 0.0)
     for term in re.findall(r"[^\W_]+", question.lower()):
         df = sum(term in terms for terms in documents.values())
@@ -133,6 +137,77 @@ def test_scores_are_the_contracts_formula_through_additions_changes_and_deletion
         scores.append({one.id: one.score for one in found[0]})
         reader.close()
     assert len({tuple(sorted(one.items())) for one in scores}) == len(scores), "each change moves scores"
+
+
+def test_scores_of_clones_are_the_contracts_formula_with_the_avgdl_that_they_keep(tmp_path: Path) -> None:
+    """Generation after generation cloned from the live one: words come, change and go, one avgdl stays."""
+    settings = Index(analyzer="plain", k1=1.5, b=0.75)
+    words = vocabulary(120)
+    questions = [*written(words, 10, 5, longest=6), "совсем новое слово"]
+    texts = {f"https://e.org/{n}": text for n, text in enumerate(written(words, 90, 2))}
+    store = EdgeStore(tmp_path / "vectors", collection="p")
+    reader = published(store, pages_of(texts), settings)
+    manifest, average = reader.manifest, reader.snapshot.avg_dl
+    reader.close()
+    for change in ("added", "changed", "deleted"):
+        before = {page.url: page for page in pages_of(texts)}
+        if change == "added":
+            texts |= {
+                f"https://e.org/new/{n}": f"{text} новое" for n, text in enumerate(written(words, 5, 3))
+            }
+        elif change == "changed":
+            texts |= {f"https://e.org/{n}": text for n, text in enumerate(written(words, 7, 4))}
+        else:
+            texts = {url: text for n, (url, text) in enumerate(sorted(texts.items())) if n % 9}
+        pages = pages_of(texts)
+        fresh = [page for page in pages if before.get(page.url) != page]
+        gone = [url for url in before if url not in texts]
+        keys = {url_key(url) for url in (*gone, *(page.url for page in fresh))}
+        held = sum(url_key(url) in keys for url in before)
+        renewed = phase.renew(
+            lambda fresh=fresh: fresh, keys, store=store, base=manifest, facts={"signature": change},
+            settings=settings, held=held,
+        )  # fmt: skip
+        assert renewed is not None
+        store.publish(*renewed)
+        reader = store.reader()
+        assert reader is not None
+        manifest = reader.manifest
+        assert (manifest.points, manifest.avg_dl) == (len(pages), average)
+        assert manifest.terms == sum(len(terms_of(page)) for page in pages)
+        asked = [(question, words_of(analyzer("plain")(question), reader.snapshot)) for question in questions]
+        for question, query in asked:
+            leg = reader.nearest([query], 1000)[0] if query else []
+            urls = {name: payload.url for name, payload in reader.payloads([one.id for one in leg]).items()}
+            told = {urls[one.id]: one.score for one in leg}
+            assert told == pytest.approx(oracle(question, pages, k1=1.5, b=0.75, average=average), abs=1e-5)
+        reader.close()
+    assert manifest.clones == 3
+
+
+def test_what_a_clone_would_get_wrong_is_built_from_the_ground(tmp_path: Path) -> None:
+    settings = Index(analyzer="plain")
+    texts = {f"https://e.org/{n}": text for n, text in enumerate(written(vocabulary(50), 20, 2))}
+    store = EdgeStore(tmp_path / "vectors", collection="p")
+    reader = published(store, pages_of(texts), settings)
+    base = reader.manifest
+    reader.close()
+    long = {"https://e.org/0": "слово " * 400}
+    other = [replace(page, model="other") for page in pages_of({"https://e.org/0": "слово"})]
+    for pages, held, index, manifest in (
+        (pages_of(long), 1, settings, base),  # avgdl drifts
+        (other, 1, settings, base),  # another model
+        (pages_of({"https://e.org/0": "слово"}), 2, settings, base),  # not what the index is said to hold
+        (pages_of({"https://e.org/0": "слово"}), 1, Index(analyzer="plain", k1=1.2), base),
+        (pages_of({"https://e.org/0": "слово"}), 1, settings, replace(base, clones=phase.MOST_CLONES)),
+        (pages_of({"https://e.org/0": "слово"}), 1, settings, replace(base, terms=0)),
+    ):
+        keys = {url_key("https://e.org/0")}
+        made = phase.renew(
+            lambda pages=pages: pages, keys, store=store, base=manifest, facts={}, settings=index, held=held
+        )
+        assert made is None
+    assert store.generations() == [base.generation]
 
 
 @pytest.mark.parametrize(("k1", "b"), [(1.5, 0.75), (0.9, 0.4)])
