@@ -232,9 +232,7 @@ class Artifacts(Protocol):
         """What tells one version of the file from any other without reading it; empty if there is none."""
         ...
 
-    def dimension(self, key: str) -> int:
-        """Of the stored vectors of a page; 0 if there are none to trust."""
-        ...
+    def dimension(self, key: str) -> int: ...
 
     def keys(self, kind: type[Artifact]) -> Iterator[str]: ...
 
@@ -297,9 +295,7 @@ class Generation(Protocol):
 class Clone(Generation, Protocol):
     """A generation that began as the live one."""
 
-    def delete(self, ids: Sequence[str]) -> None:
-        """Remove points; an unknown one is fine."""
-        ...
+    def delete(self, ids: Sequence[str]) -> None: ...
 
 
 class Reader(Protocol):
@@ -363,7 +359,7 @@ class VectorStore(Protocol):
         ...
 
     def publish(self, manifest: Manifest, snapshot: Bm25Snapshot) -> None:
-        """The atomic swap; the manifest and the snapshot become part of the generation."""
+        """The atomic swap; manifest and snapshot become part of the generation."""
         ...
 
     def restore(self, generation: str) -> Manifest:
@@ -396,9 +392,8 @@ class VectorStore(Protocol):
         """
         Keep the published generation and the newest others, `keep` in all; returns the removed.
 
-        `first`: generations that go before older ones: those that were rolled back.
-
-        A generation that a reader holds open stays until the next time.
+        `first`: generations that go before older ones: those that were rolled back. One that a
+        reader holds open stays until the next time.
         """
         ...
 

@@ -21,7 +21,7 @@ from indexer.index.analysis import Analyzer, analyzer
 from indexer.index.bm25 import Statistics, Weights
 from indexer.index.points import PointMaker, chunk_text
 from indexer.index.translations import groups
-from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, VectorStore, Where
+from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, Generation, VectorStore, Where
 from indexer.settings import Index, Settings
 
 NAME = "index"
@@ -92,9 +92,7 @@ def build(  # noqa: PLR0913 - what a manifest says, and the gate
     }
     generation = store.begin(_new_name(store), dimension)
     try:
-        rest = (point for page in pages() for point in points.points(page))
-        for batch in _batches(rest):
-            generation.upsert(batch)
+        _fill(generation, pages, points)
         generation.seal(snapshot.num_docs)
         manifest = Manifest(
             **facts,
@@ -133,9 +131,8 @@ def renew(  # noqa: PLR0913 - what differs, and what a manifest says
 
     `pages`: those that are new or other than in `base`; `keys`: theirs and those of pages that go.
     `facts`: what the new manifest says of the project and its pages; `held`: how many points `base`
-    has of `keys`. Gives `None`, with nothing done, where the result would not be that of `build`
-    but for avgdl within a tenth: other settings, model or version, an index that is not what
-    its manifest says, or too many clones in a row.
+    has of `keys`. Gives `None`, with nothing done, where more than avgdl would differ from what `build` makes
+    (other settings, model or version, an index that is not what it says), or after many clones.
     """
     words = analyzer(settings.analyzer)
     same = base.build == VERSION and base.clones < MOST_CLONES and base.terms
@@ -157,10 +154,7 @@ def renew(  # noqa: PLR0913 - what differs, and what a manifest says
         translations=translations,
     )
     try:
-        fresh: set[str] = set()
-        for batch in _batches(point for page in pages() for point in maker.points(page)):
-            generation.upsert(batch)
-            fresh.update(point.id for point in batch)
+        fresh = _fill(generation, pages, maker)
         generation.delete([name for name in old if name not in fresh])
         generation.seal(snapshot.num_docs)
         manifest = replace(
@@ -177,6 +171,15 @@ def renew(  # noqa: PLR0913 - what differs, and what a manifest says
         generation.abandon()
         raise
     return manifest, snapshot
+
+
+def _fill(generation: Generation, pages: Pages, maker: PointMaker) -> set[str]:
+    """Hand over the points of all pages; returns their ids."""
+    names: set[str] = set()
+    for batch in _batches(point for page in pages() for point in maker.points(page)):
+        generation.upsert(batch)
+        names.update(point.id for point in batch)
+    return names
 
 
 def _revised(
