@@ -26,6 +26,11 @@ _HINTS = re.compile(
     r"|языков|ассистент|чат-?бот|\bии\b",
     re.IGNORECASE,
 )
+_WORDS = (  # of _HINTS; to look for each takes a tenth of the time of looking for the pattern
+    "ignore", "disregard", "forget", "override", "system", "dan", "developer", "jailb", "елеме", "ұмыт", "систем",
+    "summari", "language model", "llm", "ai", "assistant", "bot", "[inst", "im_start", "игнорир", "забудь", "нейросет",
+    "языков", "ассистент", "бот", "ии",
+)  # fmt: skip
 _ABOUT = re.compile(
     r"prompt[- ]?(?:injection|hacking|leak)|jailbreak|red[- ]?team|injection attack|adversarial (?:prompt|input|example)"
     r"|инъекци\w* (?:в )?(?:промпт|подсказ|запрос)|промпт-?(?:инъекц|инжект|хакинг)|внедрени\w* (?:в )?(?:промпт|подсказ|инструкц)|джейлбрейк",
@@ -131,7 +136,8 @@ def is_about(text: str) -> bool:
 
 def gives_orders(text: str) -> bool:
     """Whether *text* tells a language model what to do, in its own voice."""
-    if not _HINTS.search(text):
+    low = text.casefold()
+    if not any(word in low for word in _WORDS) or not _HINTS.search(text):
         return False
     for pattern in (_DROP, _DROP_RU):
         dropped = pattern.search(text)

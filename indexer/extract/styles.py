@@ -98,6 +98,7 @@ class Sheet:
         self._rules: list[tuple[str, str]] = []
         self._shown: set[str] | None = None  # names in rules that show something
         self._scripted: set[str] = set()  # words in scripts
+        self._known: dict[tuple[str, str | None, str | None], str] = {}
         sheets = [node.text() or "" for node in root.css("style")]
         if sum(map(len, sheets)) > _MAX_SHEET or not any(_HIDES.search(sheet) for sheet in sheets):
             return
@@ -118,6 +119,13 @@ class Sheet:
         """What the rules make of an element: SEEN unless one hides it and nothing in the page shows it again."""
         if not self._hiding:
             return SEEN
+        key = (tag, attributes.get("class"), attributes.get("id"))
+        state = self._known.get(key)
+        if state is None:  # most elements of a page have few names
+            state = self._known[key] = self._judge(tag, attributes)
+        return state
+
+    def _judge(self, tag: str, attributes: dict[str, str | None]) -> str:
         names = ["." + name for name in (attributes.get("class") or "").split()]
         identity = attributes.get("id")
         if identity:

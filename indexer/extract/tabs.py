@@ -30,8 +30,10 @@ class Tabs:
             attributes.get("role") == "tab"
             or attributes.get("data-bs-toggle", attributes.get("data-toggle")) in _TOGGLES
         )
+        if not is_tab and node.tag != "a":
+            return
         target = self._target(attributes)
-        if not is_tab and not (target and node.tag == "a" and _in_tabs(around)):
+        if not is_tab and not (target and _in_tabs(around)):
             return
         label = squeeze(visible(node.text(separator=" ")))
         if not label or len(label) > _LONGEST:
