@@ -310,7 +310,8 @@ def _frames(
         inside["heads"] / count,
         inside["money"] / count,
     ])  # fmt: skip
-    inner = np.array([_hint(b.inner, hints) if b.inner else 0.0 for b in blocks])
+    said = {names: _hint(names, hints) for names in {b.inner for b in blocks}}
+    inner = np.array([said[b.inner] for b in blocks])
     articles = sum(f.tag == "article" for f in frames)
     general = np.column_stack([
         chain["depth"][own], chain["sum"][own], chain["min"][own], chain["max"][own], inner,

@@ -26,11 +26,12 @@ _HINTS = re.compile(
     r"|языков|ассистент|чат-?бот|\bии\b",
     re.IGNORECASE,
 )
-_WORDS = (  # of _HINTS; to look for each takes a tenth of the time of looking for the pattern
-    "ignore", "disregard", "forget", "override", "system", "dan", "developer", "jailb", "елеме", "ұмыт", "систем",
-    "summari", "language model", "llm", "ai", "assistant", "bot", "[inst", "im_start", "игнорир", "забудь", "нейросет",
-    "языков", "ассистент", "бот", "ии",
+_WORDS = (  # as _HINTS; to look for each takes a tenth of the time of looking for the pattern
+    "ignore", "disregard", "forget", "override", "system", "developer", "jailb", "елеме", "ұмыт", "систем", "summari",
+    "language model", "llm", "assistant", "chatbot", "chat bot", "chat-bot", "chat -bot", "[inst", "im_start",
+    "игнорир", "забудь", "нейросет", "языков", "ассистент", "чатбот", "чат-бот",
 )  # fmt: skip
+_SHORT_WORDS = re.compile(r"\b(?:ai|dan|ии)\b")
 _ABOUT = re.compile(
     r"prompt[- ]?(?:injection|hacking|leak)|jailbreak|red[- ]?team|injection attack|adversarial (?:prompt|input|example)"
     r"|инъекци\w* (?:в )?(?:промпт|подсказ|запрос)|промпт-?(?:инъекц|инжект|хакинг)|внедрени\w* (?:в )?(?:промпт|подсказ|инструкц)|джейлбрейк",
@@ -137,7 +138,7 @@ def is_about(text: str) -> bool:
 def gives_orders(text: str) -> bool:
     """Whether *text* tells a language model what to do, in its own voice."""
     low = text.casefold()
-    if not any(word in low for word in _WORDS) or not _HINTS.search(text):
+    if not any(word in low for word in _WORDS) and not _SHORT_WORDS.search(low):
         return False
     for pattern in (_DROP, _DROP_RU):
         dropped = pattern.search(text)
