@@ -6,8 +6,8 @@ states in its answers (`x-ratelimit-limit-requests`, `-remaining-`, `-reset-` an
 tokens, as OpenAI, Groq, Mistral and gateways send them; they are of a minute). They are kept
 by GCRA at 95 %, with a burst of 5 %, so that no minute, wherever it begins, holds more than
 is allowed.
-Whoever is told to wait (429) stops all; after it one request goes first, and more follow as they
-are answered.
+Whoever is told to wait (429) stops all; after it one request goes first, then more as they
+are answered: soon half of what was too many, and very slowly more than that.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SHARE, BURST = 0.95, 0.05
 MINUTE = 60.0
+SLOWLY = 0.1  # of a request more, for as many answers as are under way
 _LONGEST = 600.0  # seconds to wait for one's turn; then the server may say no
 _UNITS = {"ms": 0.001, "s": 1.0, "m": MINUTE, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -49,7 +50,7 @@ class Pace:
         self._sleep = sleep
         self._now = now
         self._turn = threading.Condition()
-        self._width = math.inf  # requests that may be under way
+        self._width = self._ceiling = math.inf  # requests that may be under way; soon, and slowly more
         self._active = 0
         self._until = 0.0
         self._fixed = {"requests": requests, "tokens": tokens}
@@ -62,7 +63,7 @@ class Pace:
     def request(self, weigh: Callable[[], int]) -> Iterator[None]:
         """Wait for one's turn; it ends with the block. `weigh`: tokens, asked only if they are limited."""
         with self._turn:
-            self._turn.wait_for(lambda: self._active < self._width)
+            self._turn.wait_for(lambda: self._active + 1 <= self._width)
             self._active += 1
         try:
             pause = self._until - self._now()
@@ -80,7 +81,7 @@ class Pace:
     def answered(self, headers: Mapping[str, str]) -> None:
         """An answer with these headers."""
         with self._turn:
-            self._width += 1
+            self._width += 1 if self._width < self._ceiling else SLOWLY / self._width
             self._turn.notify_all()
         for kind in self._fixed:
             if not self._fixed[kind]:
@@ -90,6 +91,7 @@ class Pace:
         """The server is asked too much: nobody asks for a while, then one alone."""
         with self._turn:
             self._until = max(self._until, self._now() + seconds)
+            self._ceiling = max(1.0, min(self._ceiling, self._active / 2))
             self._width = 1
 
     def share(self, tokens: int) -> int:

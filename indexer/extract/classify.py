@@ -59,8 +59,9 @@ def judge(blocks: list[Block], frames: list[Frame], facts: PageFacts, *, favor_r
     probabilities = mend.level(groups, 1 / (1 + np.exp(-judges.blocks.scores(matrix)[:, 0])), words)
     spread = describe_spread(matrix, probabilities, words)
     bar = BARS[int(np.argmax(judges.bars.scores(spread[None, :])[0]))]
-    if not facts.declares_article() and groups.count_prices() >= _PRICES:
-        bar = min(bar, _PRICED)
+    if bar > _PRICED and not facts.declares_article() and groups.count_prices() >= _PRICES:
+        probabilities = np.where(groups.silent, probabilities, probabilities * _PRICED / bar)
+        bar = _PRICED  # but not for what stands in a footer or the like
     if not favor_recall:
         bar = min(bar * _STRICTER, 0.85)
     keep = mend.complete(groups, probabilities, bar, strict=facts.declares_article())

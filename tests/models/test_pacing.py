@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from indexer.adapters.attempts import Patience
 from indexer.adapters.pacing import Pace, seconds_of
 from indexer.adapters.vector_cache import SqliteVectorCache
 from indexer.artifacts import Chunk, ChunkedPage, EmbeddedPage
@@ -29,9 +31,19 @@ def pages(number: int) -> list[ChunkedPage]:
     ]
 
 
+class Hurry(Clock):
+    """A clock that runs fifty times as fast."""
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds / 50)
+
+    def patience(self) -> Patience:
+        return Patience(sleep=self.sleep, now=lambda: 50 * time.monotonic(), jitter=lambda: 0.5)
+
+
 def embedded(tmp_path: Path, api: ModelApi, mode: str, number: int, **models: int) -> tuple[int, int]:
     """(vectors, requests refused) of `number` pages, one text a request."""
-    model = embedding_chain(api.base_url("emb", mode), models={"batch_items": 1, **models}, clock=Clock())
+    model = embedding_chain(api.base_url("emb", mode), models={"batch_items": 1, **models}, clock=Hurry())
     results, _, _ = embed(pages(number), model=model, cache=SqliteVectorCache(tmp_path / "v.db"))
     refused = [call for call in api.calls("emb") if call.status == 429]
     return sum(isinstance(result, EmbeddedPage) for result in results), len(refused)
