@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property
 
 from indexer.adapters.clean import clean
-
-if TYPE_CHECKING:
-    from indexer.adapters.e5_weights import E5Weights
+from indexer.adapters.e5_weights import E5Weights, open_weights
 
 SPACE = "▁"  # how SentencePiece spells a space
 SPECIALS = 2  # <s> and </s> around every text
@@ -117,3 +114,9 @@ class E5Tokenizer:
             if not (piece == unk and ids and ids[-1] == unk):
                 ids.append(piece)
         return ids[::-1]
+
+
+@cache
+def open_tokenizer() -> E5Tokenizer:
+    """The tokenizer, once a process: its vocabulary takes a fifth of a second to read."""
+    return E5Tokenizer(open_weights())

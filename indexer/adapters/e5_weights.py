@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib.util
 import mmap
 import struct
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -139,3 +139,9 @@ class E5Weights:
 
     def _take(self, form: str, at: int) -> tuple[int, ...]:
         return struct.unpack_from(form, self._data, at)
+
+
+@cache
+def open_weights() -> E5Weights:
+    """The weights, once a process: what is not read of them costs nothing."""
+    return E5Weights()

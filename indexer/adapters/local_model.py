@@ -83,15 +83,15 @@ class LocalModel:
 
     @cached_property
     def _weights(self) -> E5Weights:
-        from indexer.adapters.e5_weights import E5Weights
+        from indexer.adapters.e5_weights import open_weights
 
-        return E5Weights()
+        return open_weights()
 
     @cached_property
     def _tokenizer(self) -> E5Tokenizer:
-        from indexer.adapters.e5_tokenizer import E5Tokenizer
+        from indexer.adapters.e5_tokenizer import open_tokenizer
 
-        return E5Tokenizer(self._weights)
+        return open_tokenizer()
 
     def _engine(self) -> Engine:
         with self._lock:

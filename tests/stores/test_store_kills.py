@@ -26,7 +26,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@pytest.mark.parametrize(("store", "stride"), [("edge", 1), ("qdrant", 15)])
+@pytest.mark.parametrize(("store", "stride"), [("edge", 2), ("qdrant", 15)])
 def test_kill_9_at_any_step_leaves_a_whole_generation(
     store: str, stride: int, folder: Path, double: QdrantDouble
 ) -> None:

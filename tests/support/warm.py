@@ -111,6 +111,7 @@ def _import_all() -> None:
         "indexer.pipeline.preload", "indexer.pipeline.run",
     ):  # fmt: skip
         importlib.import_module(name)
+    importlib.import_module("indexer.adapters.e5_tokenizer").open_tokenizer().count("all pieces are read")
     if importlib.util.find_spec("psycopg"):
         importlib.import_module("psycopg")
 
