@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,8 @@ class Hurry(Clock):
 def embedded(tmp_path: Path, api: ModelApi, mode: str, number: int, **models: int) -> tuple[int, int]:
     """(vectors, requests refused) of `number` pages, one text a request."""
     model = embedding_chain(api.base_url("emb", mode), models={"batch_items": 1, **models}, clock=Hurry())
-    results, _, _ = embed(pages(number), model=model, cache=SqliteVectorCache(tmp_path / "v.db"))
+    with closing(SqliteVectorCache(tmp_path / "v.db")) as cache:
+        results, _, _ = embed(pages(number), model=model, cache=cache)
     refused = [call for call in api.calls("emb") if call.status == 429]
     return sum(isinstance(result, EmbeddedPage) for result in results), len(refused)
 
