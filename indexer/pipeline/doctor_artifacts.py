@@ -12,6 +12,7 @@ from typing import Any
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page
 from indexer.errors import IndexerError
 from indexer.ids import digest
+from indexer.pipeline.duplicates import has_page
 from indexer.pipeline.findings import Findings
 from indexer.pipeline.run import LATER, live_rows
 from indexer.pipeline.sites import FRAGMENT
@@ -126,7 +127,7 @@ class ArtifactCheck:
             )  # fmt: skip
             return False
         row = self._catalogue.get(page.url)
-        if row is None or not _live(row):
+        if not has_page(row):  # that of a copy is kept, to know it again
             self._found.warning(
                 DRIFT, "a page that the URL table does not count as one", f"{name}: {page.url}",
                 do="it is in no index; the next run of all phases removes what is derived from it",

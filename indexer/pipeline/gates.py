@@ -73,7 +73,8 @@ class Gates:
             raise Refused(
                 f"these pages of {name!r} give what was rolled back ({pinned.generation}"
                 f"{': ' + pinned.reason if pinned.reason else ''}): the live index stays as it is. "
-                f"If it is right after all: indexer publish --project-name {name} --force"
+                f"If it is right after all: indexer publish --project-name {name} --force "
+                "--reason TEXT"
             )
         if self._current is None or self._before:
             return

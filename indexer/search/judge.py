@@ -90,10 +90,12 @@ class Judge:
         if not subject and not behind:
             return WEAK, "the question names nothing that could be looked for"
         lacks = self._lacks_number if question.quantity else self._lacks_name
+        spoken_of = question.quantity or behind or referred
         lacking = lacks(task, question, subject, own, words)
+        lacking = lacking or ("" if spoken_of else self._lacks_word(subject))
         if lacking:
             return WEAK, lacking
-        if question.quantity or behind or referred:
+        if spoken_of:
             how = "the place that was spoken of is there" if behind else told
             return SUFFICIENT, f"an explanation that fits refers to it; {told}" if referred else how
         slight = task.wide or question.route in (routing.COMPARISON, routing.HISTORICAL)
@@ -101,6 +103,12 @@ class Judge:
         if question.route == routing.SENSITIVE:
             least = _HINT
         return (SUFFICIENT, told) if covered >= least else (WEAK, told)
+
+    def _lacks_word(self, subject: Sequence[str]) -> str:
+        """Words that are most of what is asked and stand in no text at all; empty if there are none."""
+        unknown = self.matcher.unknown(subject)
+        most = bool(unknown) and self.matcher.share(unknown, subject) >= self.policy.coverage
+        return f"no text has the word {' or '.join(unknown)}" if most else ""
 
     def _lacks_name(
         self, task: Task, _: Question, subject: Sequence[str], pieces: Sequence[Piece], words: Words

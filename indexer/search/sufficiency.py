@@ -50,6 +50,15 @@ class Matcher:
             self._weights[word] = found
         return self._weights[word]
 
+    def unknown(self, subject: Sequence[str]) -> list[str]:
+        """The words of a subject that no text has, in any form."""
+        idf = self._snapshot.idf
+        return [
+            word
+            for word in subject
+            if self.stem(word) not in idf and not any(alike(word, term) for term in idf)
+        ]
+
     def coverage(self, subject: Sequence[str], text: Text) -> float:
         """Share (0 to 1) of the weight of `subject` that the text holds; 1 if there is none."""
         total = sum(map(self.weight, subject))

@@ -190,3 +190,16 @@ def test_keys_are_present_or_absent_and_servers_answer_or_do_not(tmp_path):
     cli("set", "--project-name", "p", "crawl.auth_env", "NO_LOGIN").ok()
     cli("set", "--project-name", "p", "urls", "http://127.0.0.1:9/").ok()
     assert "NO_LOGIN" in " ".join(_found(cli, "--all", "--offline", code=1, NO_KEY="another-key"))
+
+
+def test_a_copy_of_a_page_is_nothing_to_worry_about(tmp_path):
+    cli, pages = Cli(tmp_path), tmp_path / "pages"
+    pages.mkdir()
+    for name in ("one", "copy"):
+        (pages / f"{name}.md").write_text(
+            "# Prices\n\nA mooring costs 300 euros a month.\n", encoding="utf-8"
+        )
+    cli("init-project", "--name", "d", "--no-register").ok()
+    report = cli("add-files", "--project-name", "d", "--no-register", "--json", str(pages)).ok().json
+    assert (report["indexed"], report["skipped"]) == (1, 1)
+    assert _found(cli, "d", code=0) == {}

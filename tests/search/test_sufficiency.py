@@ -30,6 +30,11 @@ def test_words_count_in_any_form_and_by_their_weight():
     assert MATCHER.coverage(["марсианин", "стоянка"], text) == pytest.approx(0.5)  # unknown: the rarest
 
 
+def test_a_word_that_no_text_has_in_any_form_is_unknown():
+    assert MATCHER.unknown(["марсианин", "стоянке", "президенту"]) == ["марсианин"]
+    assert MATCHER.share(["марсианин"], ["марсианин", "президент"]) == pytest.approx(0.8)
+
+
 def test_forms_without_a_stemmer_are_known_by_their_beginning():
     assert alike("президенттің", "президент")
     assert not alike("право", "правительство")
