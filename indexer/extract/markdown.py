@@ -18,6 +18,7 @@ _REPEATED = 4  # words; a block of so many said twice is a second rendering of t
 _CUT_OFF = re.compile(r"\s*(?:\.\.\.|…)$")
 _START = 24  # characters that a shortened text and its whole must share, at least
 _END = "---"  # what follows is not about the name above any more
+_MOST_INDENTS = 8  # levels; a list nested deeper is written as deep as this
 _DEFINITION = 40  # words; a longer definition gets its own lines
 
 
@@ -81,6 +82,7 @@ class _Writer:
         self._rank = 1  # of the last heading
         self._base = 0  # nesting of the outermost item in the list being written
         self._part: Frame | None = None  # that the last name is of
+        self._outer: dict[int, Frame | None] = {}  # outermost lists by what stands in them
         self._list: Frame | None = None  # the list that the last lines belong to
         # items that are cards with a heading or table of their own: their lines are no list
         self._cards = {id(_item_of(b)) for b in blocks if b.kind in ("h", "row", "pre")} - {id(None)}
@@ -151,7 +153,7 @@ class _Writer:
 
     def _item(self, block: Block, text: str, outer: Frame | None) -> str:
         self._base = block.level if outer is not self._list else min(self._base, block.level)
-        indent = "  " * (block.level - self._base)
+        indent = "  " * min(block.level - self._base, _MOST_INDENTS)
         if block.kind == "li":
             mark = f"{block.number}. " if block.number else "- "
             return indent + mark + text.replace("\n", "\n" + indent + " " * len(mark))
@@ -196,11 +198,19 @@ class _Writer:
 
     def _outer_list(self, block: Block) -> Frame | None:
         """The outermost list around *block*, within the card it stands in."""
-        found, frame = None, block.frame.parent if block.frame.tag == "li" else block.frame
-        while frame is not None and not (frame.tag == "li" and id(frame) in self._cards):
-            if frame.tag in ("ul", "ol", "menu", "dir"):
-                found = frame
+        frame = block.frame.parent if block.frame.tag == "li" else block.frame
+        known, chain = self._outer, list[Frame]()
+        while frame is not None and id(frame) not in known:
+            if frame.tag == "li" and id(frame) in self._cards:
+                known[id(frame)] = None
+                break
+            chain.append(frame)
             frame = frame.parent
+        found = known[id(frame)] if frame is not None else None
+        for inner in reversed(chain):
+            if found is None and inner.tag in ("ul", "ol", "menu", "dir"):
+                found = inner
+            known[id(inner)] = found
         return found
 
     def _row(self) -> int:

@@ -64,6 +64,7 @@ _STEPS = frozenset((  # what leads from one page of a manual to the next
     "вперёд", "далее", "наверх", "содержание", "оглавление",
 ))  # fmt: skip
 _MAX_STEPS = 12  # words
+_HIGHEST = 100  # elements between a block and the grid around it
 _FEW_LINKS = 0.3
 _SHORT = 40  # words; what furniture says is shorter
 
@@ -172,7 +173,7 @@ def _place_in_grid(block: Block) -> tuple[Hashable, Hashable]:
     """(the grid of repeated siblings around a block, its place within one of them)."""
     frame = block.frame
     path = [block.kind]
-    while frame.parent is not None:
+    while frame.parent is not None and len(path) <= _HIGHEST:
         path.append(frame.shape)
         if frame.parent.children.get(frame.shape, 0) >= _REPEATED:
             return id(frame.parent), (id(frame.parent), *path)

@@ -164,3 +164,12 @@ TABLES = [
 def test_table_becomes_markdown(html, expected):
     """A data table is a table with a row a line; a table that only places things is not."""
     assert read(html) == expected
+
+
+def test_lists_nested_without_end_are_written_in_bounded_text():
+    """Indentation stops at some depth, so the text grows with the page and not with its square."""
+    depth = 1500
+    text = read("<ul><li>a" * depth + "last")
+    assert len(text) < 30 * depth
+    assert text.count("- a") == depth
+    assert "\n    - a\n" in text
