@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
 
+from indexer.extract import orders
 from indexer.extract.page import PageFacts
 from indexer.extract.text import squeeze, visible
 
@@ -28,23 +29,37 @@ _SAMPLE = 3000  # characters, for guessing the language
 _MIN_SAMPLE = 40
 
 
-def title(tree: LexborHTMLParser, facts: PageFacts) -> str:
-    """The title element; without one the first heading, then what it is called on social networks."""
-    found = squeeze(visible(facts.title))
+def title(tree: LexborHTMLParser, facts: PageFacts, ordered: list[str] | None = None) -> str:
+    """
+    The title element; without one the first heading, then what it is called on social networks.
+
+    Orders to a language model are taken out and put into *ordered*, if that is given.
+    """
+    found = _clean(facts.title, ordered)
     if not found:
         for selector in ("h1", "h2"):
             node = tree.css_first(selector)
-            found = squeeze(visible(node.text(separator=" "))) if node is not None else ""
+            found = _clean(node.text(separator=" "), ordered) if node is not None else ""
             if found:
                 break
-    return (found or squeeze(visible(facts.meta.get("og:title", ""))))[:_MAX_TITLE]
+    return (found or _clean(facts.meta.get("og:title", ""), ordered))[:_MAX_TITLE]
 
 
-def description(facts: PageFacts) -> str:
-    """The page's own summary."""
+def _clean(text: str, ordered: list[str] | None) -> str:
+    line = squeeze(visible(text))
+    if ordered is None:
+        return line
+    line, told = orders.without_sentences(line)
+    if told:
+        ordered.append(told)
+    return line
+
+
+def description(facts: PageFacts, ordered: list[str] | None = None) -> str:
+    """The page's own summary; *ordered* as in `title`."""
     meta = facts.meta
     found = meta.get("description") or meta.get("og:description") or meta.get("twitter:description") or ""
-    return squeeze(visible(found))[:_MAX_DESCRIPTION]
+    return _clean(found, ordered)[:_MAX_DESCRIPTION]
 
 
 def declared_language(tree: LexborHTMLParser, facts: PageFacts) -> str:

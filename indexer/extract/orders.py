@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LONGEST = 150  # words; an order is short
 _MOST = 0.3  # of a page's words: what orders so much of it is a text about orders
 _PARAGRAPHS, _FENCE = re.compile(r"\n[^\S\n]*\n"), re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+_SENTENCES = re.compile(r"((?<=[.!?…])\s+|\s+[|—–·•-]\s+)")
 _QUOTES = "\"'“”„«»‘’`"
 _HINTS = re.compile(
     r"ignore|disregard|forget|override|system|\bdan\b|developer|jailb|елеме|ұмыт|систем|summari[sz]|language model|\bllm|\bai\b|assistant|chat ?-?bot|\[inst|im_start|игнорир|забудь|нейросет"
@@ -128,6 +129,21 @@ def without(text: str) -> tuple[str, tuple[str, ...]]:
     if words > _MOST * len(text.split()):
         return text, ()
     return "\n\n".join(kept), tuple(ordered)
+
+
+def without_sentences(line: str) -> tuple[str, str]:
+    """(*line*, a title or summary, without the sentences that give orders to a model; those sentences)."""
+    if not gives_orders(line):
+        return line, ""
+    pieces = ["", *_SENTENCES.split(line)]  # separator and sentence in turn
+    parts = list(zip(pieces[::2], pieces[1::2], strict=True))
+    told = [gives_orders(sentence) for _, sentence in parts]
+    if not any(told):  # only together they do
+        return "", line
+    kept = "".join(a + b for (a, b), one in zip(parts, told, strict=True) if not one)
+    start = _SENTENCES.match(kept)
+    ordered = " ".join(b for (_, b), one in zip(parts, told, strict=True) if one)
+    return kept[start.end() if start else 0 :].strip(), ordered
 
 
 def is_about(text: str) -> bool:

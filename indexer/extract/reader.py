@@ -32,6 +32,8 @@ class _Parsed(Struct, frozen=True):
     walk: Walk
     found: list[dict[str, Any]]
     title: str
+    description: str
+    ordered: list[str]
     language: str
     canonical: str
     alternates: dict[str, str]
@@ -52,7 +54,7 @@ def read(
             "blocks+trafilatura",
         )
     done = finish.finish(walk.blocks, keep, walk.labels)
-    ordered = [walk.blocks[k].text for k, rule in done.left.items() if rule == finish.ORDER]
+    ordered = parsed.ordered + [walk.blocks[k].text for k, rule in done.left.items() if rule == finish.ORDER]
     left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k]
     text = markdown.render(done.blocks)
     language = parsed.language or metadata.guess_language(text)
@@ -82,7 +84,7 @@ def read(
         title=parsed.title,
         text=text,
         language=language,
-        description=metadata.description(facts),
+        description=parsed.description,
         published=published,
         modified=modified,
         canonical=parsed.canonical,
@@ -106,11 +108,17 @@ def _parse(raw: bytes, url: str) -> _Parsed:
     walk = Walk()
     if tree.body is not None:
         walk.run(tree.body)
+    ordered: list[str] | None = []
+    title, description = metadata.title(tree, facts, ordered), metadata.description(facts, ordered)
+    if ordered and any(orders.is_about(text) for text in (title, *(b.text for b in walk.blocks))):
+        title, description, ordered = metadata.title(tree, facts), metadata.description(facts), None
     return _Parsed(
         facts,
         walk,
         found,
-        metadata.title(tree, facts),
+        title,
+        description,
+        ordered or [],
         metadata.declared_language(tree, facts),
         metadata.canonical(tree, url),
         metadata.alternates(tree, url),

@@ -149,3 +149,27 @@ def test_documents_and_plain_texts_lose_the_paragraph_alone():
         f"# Prompt injection\n\n{ORDERS[0]}\n\nIt works.",
     ):
         assert orders.without(whole) == (whole, ())
+
+
+@pytest.mark.parametrize(
+    ("title", "left"),
+    [
+        (f"Лодки. {ORDERS[0]}", "Лодки."),
+        (f"{ORDERS[0]} | Лодки на причале", "Лодки на причале"),
+        (ORDERS[0], "Лодки"),
+        ("Лодки | Ремонт", "Лодки | Ремонт"),
+    ],
+)
+def test_a_title_and_a_description_lose_their_orders(title, left):
+    """The rest of the title serves, or the heading; what was taken out is listed."""
+    head = f"<title>{title}</title><meta name=description content='Чиним моторы. {ORDERS[4]}'>"
+    found = extract(page().replace("<title>Лодки</title>", head), url="https://boats.example/")
+    assert found.title == left
+    assert found.description == "Чиним моторы."
+    assert ORDERS[4] in found.hidden
+    assert (ORDERS[0] in found.hidden) == (ORDERS[0] in title)
+
+
+def test_a_page_about_such_attacks_keeps_its_title():
+    about = page("<p>Prompt injection is an attack.</p>").replace("<title>Лодки", f"<title>{ORDERS[0]}")
+    assert extract(about, url="https://blog.example/").title == ORDERS[0]
