@@ -229,8 +229,8 @@ def to_lines(rows: list[list[LexborNode]], shows: Shows) -> list[Line]:
     The rows of a data table, all of one length.
 
     A cell over several rows is repeated in each, since every row is read alone; a heading
-    over several columns heads each of them, and another cell over several is written once,
-    with empty cells after it.
+    over several columns heads each of them, and a value over several headings is that of each.
+    A row's name, and a row that names a group of rows, is written once, with empty cells after it.
     """
     lines: list[Line] = []
     carried: dict[int, tuple[str, int]] = {}  # column → (text, rows left)
@@ -241,22 +241,32 @@ def to_lines(rows: list[list[LexborNode]], shows: Shows) -> list[Line]:
         across = len(row) == 1 and _span(row[0], "colspan") > 1  # names the table, or a group of its rows
         heading = heading and not (lines and across) and all(cell.tag == "th" for cell in row)
         line = Line(header=heading, names=names)
-        _fill(line, row, carried, shows, spread=(heading or not lines) and not across)
+        heads = bool(lines) and (lines[0].header or all(lines[0].cells)) and (not across or bool(carried))
+        spread = (heading or not lines) and not across
+        _fill(line, row, carried, shows, spread=spread, values=heads)
         lines.append(line)
     return _without_empty(lines)
 
 
 def _fill(
-    line: Line, row: list[LexborNode], carried: dict[int, tuple[str, int]], shows: Shows, *, spread: bool
+    line: Line,
+    row: list[LexborNode],
+    carried: dict[int, tuple[str, int]],
+    shows: Shows,
+    *,
+    spread: bool,
+    values: bool,
 ) -> None:
+    """Write the cells of a row; *spread*: repeat all over several columns, *values*: all but the row's name."""
     cells = line.cells
     for cell in row:
         _carry(cells, carried)
         text, linked = cell_text(cell, shows)
         line.linked += linked
         down = _span(cell, "rowspan")
+        repeat = spread or (values and bool(cells))
         for k in range(min(_span(cell, "colspan"), _MAX_COLUMNS)):
-            shown = text if spread or not k else ""
+            shown = text if repeat or not k else ""
             if k and shown:
                 line.spread.add(len(cells))
             if down > 1:

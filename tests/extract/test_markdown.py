@@ -173,3 +173,13 @@ def test_lists_nested_without_end_are_written_in_bounded_text():
     assert len(text) < 30 * depth
     assert text.count("- a") == depth
     assert "\n    - a\n" in text
+
+
+def test_a_value_over_several_headings_is_that_of_each():
+    """A row that names a group of rows is not, nor is the name of a row."""
+    table = (
+        "<table><tr><th>Lens</th><th>Weekday</th><th>Weekend</th></tr><tr><td colspan=3>Soft</td></tr>"
+        "<tr><td>Acu</td><td colspan=2>7 900</td></tr><tr><td colspan=2>Total</td><td>9</td></tr></table>"
+    )
+    lines = read(table).splitlines()
+    assert lines[2:] == ["| Soft |  |  |", "| Acu | 7 900 | 7 900 |", "| Total |  | 9 |"]
