@@ -10,6 +10,7 @@ from indexer.extract.markup import INLINE
 
 STRUCK = frozenset(("del", "s", "strike"))
 OPEN_STRUCK, CLOSE_STRUCK = " ~~", "~~ "  # an old price must not read as the price, nor run into the new one
+SETS_APART = frozenset(("img", "input"))  # not read, but what stands before and after is not one word
 _POWER = re.compile(r"\s*[+\-−–]?\d{1,3}\s*")
 _VALUE = re.compile(r"\+?\(?\d|[$€£₽₸¥]")  # how a value begins that follows its name
 _CELLS = frozenset(

@@ -105,6 +105,9 @@ def _parse(raw: bytes, url: str) -> _Parsed:
     tree = LexborHTMLParser(raw)
     found = structured.objects(tree)
     facts = PageFacts(tree, structured.types_of(found), url)
+    for node in tree.css("[data-cfemail]"):
+        if address := site.unprotected(node.attributes.get("data-cfemail") or ""):
+            node.replace_with(address)
     walk = Walk()
     if tree.body is not None:
         walk.run(tree.body)

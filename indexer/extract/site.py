@@ -79,6 +79,16 @@ def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[
     return list(out)[:_MAX_LINES]
 
 
+def unprotected(code: str) -> str:
+    """The e-mail address that Cloudflare wrote as hexadecimal *code*, whose first byte is XORed with the others; or empty."""
+    try:
+        key, *rest = bytes.fromhex(code)
+        found = bytes(byte ^ key for byte in rest).decode()
+    except ValueError:
+        return ""
+    return found if _EMAIL.fullmatch(found) else ""
+
+
 def says_contact(text: str) -> bool:
     """Whether a line holds a phone, an e-mail address, a street or opening hours."""
     if _HINT.search(text) is None:

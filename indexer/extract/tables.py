@@ -146,6 +146,8 @@ class _Cell:
     def enter(self, node: LexborNode, tag: str) -> bool:
         """Whether to read inside an element."""
         attributes = node.attributes
+        if tag in inline.SETS_APART:
+            self.parts.append(" ")
         if tag in SKIPPED or (attributes and not self._shows(node, tag)):
             return False
         if tag == "br" or tag not in INLINE:

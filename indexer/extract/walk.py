@@ -74,6 +74,8 @@ class Walk:
                 self._text(node.text_content or "")
             elif tag == "br":
                 self._parts.append("\n" if self._leaf is None else " ")
+            elif tag in inline.SETS_APART and self._parts and not self._in_pre:
+                self._parts.append(" ")
             elif tag[0] != "-" and tag not in SKIPPED:
                 child = node.child
                 if (child is not None or tag == "hr") and self._enter(node, tag):
