@@ -135,6 +135,7 @@ class _Cell:
 
     def __init__(self, shows: Shows) -> None:
         self.parts: list[str] = []
+        self.pictured: list[str] = []  # what pictures show, for a cell without text
         self.linked = 0  # characters in links
         self._links = 0
         self._shows = shows
@@ -148,6 +149,8 @@ class _Cell:
         attributes = node.attributes
         if tag in inline.SETS_APART:
             self.parts.append(" ")
+            if tag == "img" and self._shows(node, tag):
+                self.pictured.append(attributes.get("alt") or "")
         if tag in SKIPPED or (attributes and not self._shows(node, tag)):
             return False
         if tag == "br" or tag not in INLINE:
@@ -197,7 +200,8 @@ def cell_text(cell: LexborNode, shows: Shows) -> tuple[str, int]:
                 reading.leave(tag)
         if node is not None:
             node = node.next
-    return squeeze(visible("".join(reading.parts))), reading.linked
+    text = squeeze(visible("".join(reading.parts)))
+    return text or squeeze(visible(" ".join(reading.pictured))), reading.linked
 
 
 def _span(cell: LexborNode, name: str) -> int:

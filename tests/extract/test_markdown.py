@@ -183,3 +183,8 @@ def test_a_value_over_several_headings_is_that_of_each():
     )
     lines = read(table).splitlines()
     assert lines[2:] == ["| Soft |  |  |", "| Acu | 7 900 | 7 900 |", "| Total |  | 9 |"]
+
+
+def test_a_cell_that_holds_a_picture_alone_says_what_it_shows():
+    table = "<table><tr><th>Plan</th><th>Help</th></tr><tr><td>Mini</td><td><img alt=yes></td></tr></table>"
+    assert "| Mini | yes |" in read(table)
