@@ -6,8 +6,9 @@ states in its answers (`x-ratelimit-limit-requests`, `-remaining-`, `-reset-` an
 tokens, as OpenAI, Groq, Mistral and gateways send them; they are of a minute). They are kept
 by GCRA at 95 %, with a burst of 5 %, so that no minute, wherever it begins, holds more than
 is allowed.
-Whoever is told to wait (429) stops all; after it one request goes first, then more as they
-are answered: soon half of what was too many, and very slowly more than that.
+At first one request goes alone, then two more for each that is answered: what a server states is
+known before much is asked. Whoever is told to wait (429) stops all; after it one goes first again,
+then soon half of what was too many, and very slowly more than that.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Pace:
         self._sleep = sleep
         self._now = now
         self._turn = threading.Condition()
-        self._width = self._ceiling = math.inf  # requests that may be under way; soon, and slowly more
+        self._width, self._ceiling = 1.0, math.inf  # requests that may be under way; soon, and slowly more
         self._active = 0
         self._until = 0.0
         self._fixed = {"requests": requests, "tokens": tokens}
@@ -90,8 +91,9 @@ class Pace:
     def hold(self, seconds: float) -> None:
         """The server is asked too much: nobody asks for a while, then one alone."""
         with self._turn:
+            if self._now() >= self._until:  # else one of those that were asked together: halved once for all
+                self._ceiling = max(1.0, min(self._ceiling, self._active / 2))
             self._until = max(self._until, self._now() + seconds)
-            self._ceiling = max(1.0, min(self._ceiling, self._active / 2))
             self._width = 1
 
     def share(self, tokens: int) -> int:

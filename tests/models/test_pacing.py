@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from contextlib import closing
@@ -65,10 +66,15 @@ def test_a_server_that_is_asked_too_much_is_asked_less(tmp_path: Path) -> None:
     assert refused < 60
 
 
-def test_after_too_many_one_request_goes_first(tmp_path: Path) -> None:
+def test_after_too_many_one_request_goes_first_and_then_half_of_what_was_too_many() -> None:
     clock = Clock()
     pace = Pace(sleep=clock.sleep, now=lambda: sum(clock.slept))
-    pace.hold(5.0)
+    with contextlib.ExitStack() as together:
+        for _ in range(4):
+            pace.answered({})
+            together.enter_context(pace.request(lambda: 0))
+        for _ in range(4):
+            pace.hold(5.0)
     entered, leave = threading.Semaphore(0), threading.Event()
 
     def ask() -> None:
@@ -79,14 +85,18 @@ def test_after_too_many_one_request_goes_first(tmp_path: Path) -> None:
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
         thread.start()
-    assert entered.acquire(timeout=10)
-    assert not entered.acquire(timeout=0.05)
-    assert clock.slept == [5.0]
-    pace.answered({})
-    assert entered.acquire(timeout=10)
-    leave.set()
-    for thread in threads:
-        thread.join(10)
+    try:
+        assert entered.acquire(timeout=10)
+        assert not entered.acquire(timeout=0.05)
+        assert clock.slept == [5.0]
+        pace.answered({})
+        assert entered.acquire(timeout=5)
+        pace.answered({})
+        assert not entered.acquire(timeout=0.05)
+    finally:
+        leave.set()
+        for thread in threads:
+            thread.join(10)
 
 
 @pytest.mark.parametrize(
