@@ -16,7 +16,7 @@ from indexer.errors import Permanent
 from indexer.extract import orders
 from indexer.extract.deadline import within
 
-VERSION = 2  # of the rules here, in `pdf`, `lines` and `docx`: part of a page's signature
+VERSION = 3  # of the rules here, in `pdf`, `lines` and `docx`: part of a page's signature
 MAX_SECONDS = 120.0
 MAX_CHARACTERS = 2_000_000
 TYPES = {

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from indexer.extract import markdown, orders, phrases, titles
 from indexer.extract.blocks import Block, Frame
+from indexer.extract.text import count_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,15 +18,24 @@ ORDER, CONTROL, COPY = "orders a language model about", "a control", "a copy of 
 
 
 class Finished(Struct, frozen=True):
-    """`blocks`: to be written. `left`: number of a block that is not, though judged as content → rule."""
+    """
+    `blocks`: to be written. `left`: number of a block that is not, though judged as content → rule.
+
+    `orders`: what told a language model something.
+    """
 
     blocks: list[Block]
     left: dict[int, str]
+    orders: list[str]
 
 
 def finish(blocks: list[Block], keep: NDArray[np.bool_], labels: list[tuple[Frame, str]]) -> Finished:
     """The blocks that are written, of those that *keep* says are the page's own."""
-    left = dict.fromkeys(orders.found(blocks, keep), ORDER)
+    told = orders.found(blocks, keep)
+    left = {k: ORDER for k, order in told.items() if not order.cells}
+    for k, order in told.items():
+        if order.cells:
+            _say_only(blocks[k], order.cells)
     left |= {
         k: CONTROL
         for k, block in enumerate(blocks)
@@ -36,4 +46,11 @@ def finish(blocks: list[Block], keep: NDArray[np.bool_], labels: list[tuple[Fram
     for block in written:
         del kept[id(block)]
     left |= dict.fromkeys(kept.values(), COPY)
-    return Finished(titles.named(written, labels), left)
+    return Finished(titles.named(written, labels), left, [order.said for order in told.values()])
+
+
+def _say_only(block: Block, cells: list[str]) -> None:
+    block.text = " ".join(filter(None, cells))
+    block.words = count_words(block.text)
+    if block.cells:
+        block.cells = cells

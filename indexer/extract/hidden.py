@@ -46,7 +46,12 @@ _OPENED = re.compile(
     r"|desc|detail|text|step|drop|item|card|article|section|post|review",
     re.IGNORECASE,
 )
+_ANIMATED = re.compile(r"fade|anim|appear|aos|wow|scroll|show|lazy|motion|hover|in-?view", re.IGNORECASE)
 _OPENERS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "button", "summary", "dt", "a", "label", "legend"))
+_CONTROLS = frozenset(
+    ("data-toggle", "data-bs-toggle", "aria-expanded", "aria-controls", "data-target", "onclick")
+)
+_NOWHERE = "a[href='#'],a[href^='javascript:'],a:not([href]),[role=button],button"
 _ORDERS = re.compile(
     r"(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|your|system)\b.{0,40}"
     r"\b(?:instruction|prompt|rule|direction|context|command)"
@@ -83,14 +88,18 @@ def appears(node: LexborNode, attributes: dict[str, str | None]) -> bool:
     """
     Whether something transparent is content that fades in.
 
-    It can be told from what nobody is to see: a script finds it by a name, a style moves it,
-    or it is longer than a line.
+    It can be told from what nobody is to see: a script finds it by a name (other than the one
+    by which a rule hides it, unless that speaks of movement), a style moves it, or it is
+    longer than a line.
     """
     text = node.text(separator=" ")
     if _is_order(text):
         return False
-    found = any(name in ("class", "id") or name.startswith("data-") for name in attributes)
-    return found or moves(attributes.get("style") or "") or len(text.split()) >= _MIN_CONTENT
+    style, classes = attributes.get("style") or "", attributes.get("class") or ""
+    by_rule = not state_of(style)
+    found = any(name == "id" or name.startswith("data-") for name in attributes)
+    found |= len(classes.split()) > by_rule or _OPENED.search(classes) is not None
+    return found or _ANIMATED.search(classes) is not None or moves(style) or len(text.split()) >= _MIN_CONTENT
 
 
 def openable(
@@ -108,9 +117,18 @@ def openable(
     before = node.prev
     while before is not None and before.tag == "-text" and not (before.text_content or "").strip():
         before = before.prev
-    if before is not None and before.tag in _OPENERS:
+    if before is not None and (before.tag in _OPENERS or _is_control(before)):
         return True
     return len(text.split()) >= _MIN_CONTENT
+
+
+def _is_control(node: LexborNode) -> bool:
+    """Whether an element is there to be clicked: it says so, or all that it holds is a link to nowhere."""
+    attributes = node.attributes
+    if _CONTROLS.intersection(attributes) or attributes.get("role") in ("button", "tab"):
+        return True
+    link = node.css_first(_NOWHERE)
+    return link is not None and squeeze(link.text() or "") == squeeze(node.text() or "")
 
 
 def _is_order(text: str) -> bool:

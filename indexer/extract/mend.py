@@ -42,6 +42,7 @@ _SMALL = 400  # words; on a page of so few there is nothing to win by being stri
 _ALWAYS_FURNITURE = (Inside.NAV | Inside.FORM | Inside.DIALOG | Inside.NOSCRIPT).value
 _OUTER_FURNITURE = (Inside.HEADER | Inside.FOOTER | Inside.ASIDE).value  # unless within the content
 _OWN = (Inside.MAIN | Inside.ARTICLE).value
+_FOLDED = Inside.HIDDEN.value
 _FURNITURE_PHRASES = sum(
     1 << phrases.NAMES.index(kind)
     for kind in (
@@ -223,6 +224,22 @@ def whole_tables(blocks: list[Block], keep: Mask) -> Mask:
     numbers: dict[Hashable, int] = {None: 0}
     groups = np.array([numbers.setdefault(_whole(b), len(numbers)) for b in blocks], dtype=np.intp)
     return _with_whole(groups, keep, np.array([b.words for b in blocks], dtype=np.float64) + 0.5)
+
+
+def with_questions(blocks: list[Block], keep: Mask) -> Mask:
+    """*keep* and the lines, each a question or heading, that stand right before a folded panel whose beginning is kept."""
+    out = keep.copy()
+    for k in np.flatnonzero(keep[1:] & ~keep[:-1]).tolist():
+        asked, inside = blocks[k], blocks[k].frame.inside
+        if (
+            asked.words <= _SHORT
+            and (asked.kind in ("h", "summary", "dt") or asked.text.endswith("?"))
+            and blocks[k + 1].frame.inside & _FOLDED
+            and not inside & _FOLDED
+            and not _is_furniture(inside)
+        ):
+            out[k] = True
+    return out
 
 
 def _with_whole(groups: Any, keep: Mask, sizes: Any) -> Mask:

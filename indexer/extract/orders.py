@@ -1,9 +1,9 @@
 """
 Visible text that gives orders to a language model: kept out of the text, and reported.
 
-Only a block that clearly does so: a command to drop what the model was told, together with
+Only what clearly does so: a command to drop what the model was told, together with
 one of what to say; or a sentence whose subject or addressee is a model and that tells it how
-to answer. A page that speaks *about* such attacks is left alone, as are quotations and code.
+to answer. Facts beside it in the same block stay. A page that speaks *about* such attacks is left alone, as are quotations and code.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from indexer.extract.blocks import Block
+from indexer.extract.text import count_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,32 +101,65 @@ _ADDRESSED = re.compile(
     re.IGNORECASE,
 )
 
+_CALLED = re.compile(  # called by name, then told about its rules or answers
+    r"(?:^|[.!?:\n]\s*|\b(?:dear|hey|hello|hi|attention|уважаем\w+|внимание|эй|привет)\b[\s,:!—–-]*)[*_\s]*"
+    r"(?:ai(?:[- ](?:assistant|model|agent|system|bot))?|llm|language model|(?:virtual |ai )?assistant|chat ?-?bot"
+    r"|(?:ии|ai)[- ]?(?:ассистент|помощник|бот)|ии|нейросеть|языковая модель|ассистент|чат-?бот)\s*[,:!—–-]\s*"
+    r"(?:please\b,?\s*|пожалуйста,?\s*)?"
+    r"(?:(?:ignore|disregard|forget|override)\s+(?:all|any|everything|the (?:above|previous|prior|rest|other|system)|your|previous|prior|above)\b"
+    rf"|(?:from now on|henceforth)\b.{{0,20}}?\b(?:you (?:must|should|will|are)|(?:always|only|never)\s+{_SAY}|{_SAY})\b"
+    rf"|you (?:must|should|shall|have to|are to)\s+(?:now\s+)?(?:always\s+|never\s+|only\s+)?{_SAY}\b"
+    rf"|(?:always|only|never)\s+{_SAY}\b"
+    r"|(?:игнорируй|забудь|отбрось|не обращай внимани[ея] на)(?:те)?\s+(?:обо?\s+)?(?:вс[её]\w*|любые|сво[иё]\w*|предыдущ\w+|прежн\w+|прошл\w+|системн\w+|инструкци\w+|правила)\b"
+    r"|(?:(?:отныне|теперь|с этого момента)\W{1,3})(?:(?:ты|вы)\s+(?:долж[ен]\w+|обязан\w*|всегда|только)|(?:всегда\s+|только\s+)?(?:отвеча|называ|говор|сообща|рекоменду|совету)\w*[йи](?:те)?\b)"
+    r"|(?:ты|вы)\s+(?:должен|должна|должны|обязан\w?)\s+(?:всегда\s+|только\s+|теперь\s+)?(?:отвечать|называть|говорить|сообщать|рекомендовать|советовать|сказать|ответить|назвать)\b"
+    r"|(?:всегда|только)\s+(?:отвечай|называй|говори|сообщай|рекомендуй|советуй)(?:те)?\b)",
+    re.IGNORECASE,
+)
 
-def found(blocks: list[Block], keep: NDArray[np.bool_]) -> list[int]:
-    """Numbers of the kept blocks that give orders to a model; none on a page that is about such orders."""
-    numbers = [
-        k
+
+class Order(Struct, frozen=True):
+    """`said`: what a block tells a model; `cells`: what else it says, one text, or of a row one a column."""
+
+    said: str
+    cells: list[str]
+
+
+def found(blocks: list[Block], keep: NDArray[np.bool_]) -> dict[int, Order]:
+    """Number of a kept block that gives orders to a model → they; none on a page that is about such orders."""
+    orders = {
+        k: _order_in(block)
         for k, block in enumerate(blocks)
         if keep[k] and block.kind != "pre" and block.words <= _LONGEST and gives_orders(block.text)
-    ]
-    if not numbers or any(
-        _ABOUT.search(block.text) for block, kept in zip(blocks, keep, strict=True) if kept
-    ):
-        return []
+    }
+    if not orders or any(_ABOUT.search(block.text) for block, kept in zip(blocks, keep, strict=True) if kept):
+        return {}
     words = sum(block.words for block, kept in zip(blocks, keep, strict=True) if kept)
-    return [] if sum(blocks[k].words for k in numbers) > _MOST * words else numbers
+    return {} if sum(count_words(order.said) for order in orders.values()) > _MOST * words else orders
+
+
+def _order_in(block: Block) -> Order:
+    parts = [spared(cell) for cell in block.cells or [block.text]]
+    rest = [kept for kept, _ in parts]
+    if gives_orders(" ".join(rest)) or not any(rest):  # of a row, only together its cells do
+        return Order(block.text, [])
+    return Order(" ".join(said for _, said in parts if said), rest)
 
 
 def without(text: str) -> tuple[str, tuple[str, ...]]:
-    """*text* (markdown) without paragraphs that give orders to a model, and those paragraphs."""
+    """*text* (markdown) without what gives orders to a model in its paragraphs, and those orders."""
     if not _HINTS.search(text) or is_about(text):
         return text, ()
     kept: list[str] = []
     ordered: list[str] = []
     fenced = False
     for paragraph in _PARAGRAPHS.split(text):
-        told = not fenced and len(paragraph.split()) <= _LONGEST and gives_orders(paragraph)
-        (ordered if told else kept).append(paragraph)
+        told = not fenced and len(paragraph.split()) <= _LONGEST
+        rest, order = spared(paragraph) if told else (paragraph, "")
+        if rest or not order:
+            kept.append(rest)
+        if order:
+            ordered.append(order)
         fenced ^= len(_FENCE.findall(paragraph)) % 2 == 1
     words = sum(len(paragraph.split()) for paragraph in ordered)
     if words > _MOST * len(text.split()):
@@ -146,6 +182,31 @@ def without_sentences(line: str) -> tuple[str, str]:
     return kept[start.end() if start else 0 :].strip(), ordered
 
 
+def spared(text: str) -> tuple[str, str]:
+    """
+    (what *text* says besides an order to a model, the order).
+
+    Facts before the order stay, and those after it but what it has a model say; a text that
+    begins with an order is taken for one as a whole.
+    """
+    if not gives_orders(text):
+        return text, ""
+    pieces = ["", *_SENTENCES.split(text)]  # separator and sentence in turn
+    parts = list(zip(pieces[::2], pieces[1::2], strict=True))
+    first = next((k for k, (_, sentence) in enumerate(parts) if gives_orders(sentence)), 0)
+    kept = [separator + sentence for separator, sentence in parts[:first]]
+    told = [parts[first][1]]
+    for separator, sentence in parts[first + 1 :]:
+        if gives_orders(sentence) or _THEN.search(sentence):
+            told.append(sentence)
+        else:
+            kept.append(separator + sentence)
+    rest = "".join(kept).strip()
+    if all(line.startswith("#") for line in rest.splitlines() if line) or gives_orders(rest):
+        return "", text  # a heading alone says nothing
+    return (rest, " ".join(told)) if first else ("", text)
+
+
 def is_about(text: str) -> bool:
     """Whether *text* speaks of such orders."""
     return _ABOUT.search(text) is not None
@@ -164,7 +225,7 @@ def gives_orders(text: str) -> bool:
             and _THEN.search(text[: dropped.start()] + text[dropped.end() :])
         ):
             return True
-    for pattern in (_DROP_ALONE, _PLAYS, _ADDRESSED):
+    for pattern in (_DROP_ALONE, _PLAYS, _ADDRESSED, _CALLED):
         told = pattern.search(text)
         if told is not None and not _is_quoted(text, told.start()):
             return True

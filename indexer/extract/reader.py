@@ -14,7 +14,18 @@ from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
-from indexer.extract import classify, finish, hidden, markdown, metadata, orders, second, site, structured
+from indexer.extract import (
+    classify,
+    finish,
+    hidden,
+    markdown,
+    mend,
+    metadata,
+    orders,
+    second,
+    site,
+    structured,
+)
 from indexer.extract.account import Decided
 from indexer.extract.blocks import Block
 from indexer.extract.page import PageFacts
@@ -49,20 +60,20 @@ def read(
     verdict = classify.judge(walk.blocks, walk.frames, facts, favor_recall=favor_recall)
     keep, judge = verdict.keep, "blocks"
     if walk.blocks and second.is_doubtful(walk.blocks, verdict.probabilities, keep, facts, html):
-        keep, judge = (
-            second.confirm(walk.blocks, verdict.probabilities, keep, verdict.bar, html),
-            "blocks+trafilatura",
-        )
+        keep = second.confirm(walk.blocks, verdict.probabilities, keep, verdict.bar, html)
+        judge = "blocks+trafilatura"
+    keep = mend.with_questions(walk.blocks, keep)
     done = finish.finish(walk.blocks, keep, walk.labels)
-    ordered = parsed.ordered + [walk.blocks[k].text for k, rule in done.left.items() if rule == finish.ORDER]
+    ordered = parsed.ordered + done.orders
     left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k]
     text = markdown.render(done.blocks)
     language = parsed.language or metadata.guess_language(text)
     told = structured.Facts(parsed.found, text, language)
     data = told.page
     if data and not orders.is_about(text):
-        ordered += [said for said in data if orders.gives_orders(said)]
-        data = [said for said in data if said not in ordered]
+        parts = [orders.spared(said) for said in data]
+        ordered += [order for _, order in parts if order]
+        data = [said for said, _ in parts if said]
     shown, apart = structured.divide(data, walk.blocks)
     text = "\n\n".join(filter(None, [text, *shown]))
     lines = site.facts(left, walk.contacts, "\n\n".join([text, *apart]))

@@ -19,16 +19,22 @@ _FAR = re.compile(r"-\d{4,}(?:\.\d+)?(?:px|em|rem|pt|%)?|-\d{3,}(?:em|rem|vw|vh|
 _CLIPPED = re.compile(r"rect\(\s*[01](?:px)?[\s,]+[01](?:px)?")
 _CLIP_PATH = re.compile(r"inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%\s*\)|(?:circle|ellipse)\(\s*0")
 _SHRUNK = re.compile(r"scale[xy]?\(\s*0(?:\.0+)?\s*[,)]|translate[xy]?\(\s*-\d{4,}px")
+_FAINT = re.compile(r"0?\.0[0-5]\d*|[0-5](?:\.\d+)?%")
+_DOT = re.compile(r"(?:1(?:\.0+)?|0?\.\d+)px|0?\.0\d*(?:em|rem|pt)")  # no letter can be told
+_NO_COLOR = re.compile(
+    r"(?:rgb|hsl)a?\((?:(?:[^(),]*,){3}|[^()/]*/)\s*0*(?:\.0+|0)%?\s*\)|#[0-9a-f]{3}0|#[0-9a-f]{6}00"
+)
+_FILTERED = re.compile(r"opacity\(\s*0*(?:\.0+|0)%?\s*\)")
 _TINY = re.compile(r"[01](?:px)?")
 _PLACES = frozenset(("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"))
 _TELLING = _PLACES | {
     "display", "visibility", "opacity", "height", "max-height", "width", "max-width", "overflow", "font-size", "color", "clip",
-    "clip-path", "transform", "background", "background-color", "content-visibility",
+    "clip-path", "transform", "background", "background-color", "content-visibility", "filter",
 }  # fmt: skip
 _MAX_STYLE = 1000  # characters; what is longer carries an image
 _MAX_SHEET = 400_000  # characters of all sheets together; what is longer is not a page's own
 _HIDES = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0|font-size\s*:\s*0|height\s*:\s*0|clip|:\s*-\d{3}"
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*[:(]\s*[0.]|font-size\s*:\s*[01.]|height\s*:\s*0|clip|:\s*-\d{3}"
     r"|transparent|scale|(?:^|[^-])color\s*:",
     re.IGNORECASE,
 )
@@ -57,7 +63,7 @@ def state_of(style: str) -> str:
             or (name in ("height", "max-height") and _ZERO.fullmatch(value))
         ):
             state = CLOSED
-        elif name == "opacity" and _ZERO.fullmatch(value):
+        elif name == "opacity" and (_ZERO.fullmatch(value) or _FAINT.fullmatch(value)):
             state = state or FADED
         elif _is_gone(name, value):
             return GONE
@@ -72,9 +78,11 @@ def state_of(style: str) -> str:
 
 def _is_gone(name: str, value: str) -> bool:
     if name == "font-size":
-        return _ZERO.fullmatch(value) is not None
+        return (_ZERO.fullmatch(value) or _DOT.fullmatch(value)) is not None
     if name == "color":
-        return value == "transparent"
+        return value == "transparent" or _NO_COLOR.fullmatch(value) is not None
+    if name == "filter":
+        return _FILTERED.search(value) is not None
     if name == "clip":
         return _CLIPPED.match(value) is not None
     if name == "clip-path":
@@ -106,7 +114,7 @@ class Sheet:
             for selectors, declarations, always in _rules(sheet):
                 self._rules.append((selectors, declarations))
                 state = state_of(declarations) if always and _HIDES.search(declarations) else SEEN
-                if state:
+                if state and not (state == FADED and moves(declarations)):
                     self._add(selectors, state)
 
     def _add(self, selectors: str, state: str) -> None:
@@ -152,7 +160,7 @@ def _undoes(declarations: str) -> bool:
     for declaration in declarations.lower().split(";"):
         name, _, value = declaration.partition(":")
         if name.strip() in ("display", "visibility", "opacity", "height", "max-height", "clip", "clip-path", "transform", "left",
-                            "font-size", "text-indent") and not state_of(declaration):  # fmt: skip
+                            "font-size", "text-indent", "filter") and not state_of(declaration):  # fmt: skip
             return bool(value.strip())
     return False
 

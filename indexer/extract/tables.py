@@ -61,10 +61,11 @@ def holds_data(table: LexborNode, rows: list[list[LexborNode]]) -> bool:
     if max(widths) < 2 or max(widths) > _MAX_COLUMNS or len(rows) < 2:
         return False
     blocks = 0
+    headed = _is_headed(rows)
     for row in rows:
         for cell in row:
             size, block = _measure(cell)
-            if size > _LAYOUT_CELL:
+            if size > _LAYOUT_CELL and not headed:
                 return False
             blocks += block
     cells = sum(widths)
@@ -74,6 +75,16 @@ def holds_data(table: LexborNode, rows: list[list[LexborNode]]) -> bool:
         return False
     usual = max(set(widths), key=widths.count)
     return usual >= 2 and widths.count(usual) * 2 >= len(rows) and blocks * 8 <= cells
+
+
+def _is_headed(rows: list[list[LexborNode]]) -> bool:
+    """Whether the first row names at least two columns; then a long cell is a long datum."""
+    first = rows[0]
+    parent = first[0].parent
+    group = parent.parent if parent is not None else None
+    heads = all(cell.tag == "th" for cell in first) or (group is not None and group.tag == "thead")
+    sizes = [_measure(cell)[0] for cell in first]
+    return heads and sum(size > 0 for size in sizes) > 1 and max(sizes) <= _LAYOUT_CELL
 
 
 def _holds_table(cell: LexborNode) -> bool:

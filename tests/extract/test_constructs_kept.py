@@ -186,3 +186,16 @@ def test_code_that_says_what_furniture_says_is_kept_on_a_short_page():
     )
     for url in ("https://e.org/listing", "https://e.org/a", "https://e.org/print"):
         assert "TAMARISK-5813" in extract(html, url=url).text
+
+
+@pytest.mark.parametrize(
+    "head", ["<thead><tr><th>Service<th>About<th>Price</thead>", "<tr><th>Service<th>About<th>Price"]
+)
+def test_a_table_with_a_header_stays_one_whatever_the_length_of_a_cell(head):
+    """A long description is a datum under its heading; without headings it is a column of a page."""
+    about = "We take the wheel off and true it. " * 40
+    rows = "".join(f"<tr><td>Work {k}<td>{about if k == 2 else 'Short.'}<td>${k}9" for k in range(5))
+    text = extract(page(f"<table>{head}{rows}</table>"), url="https://bikes.example/").text
+    assert "| Service | About | Price |" in text
+    assert f"| Work 2 | {about.strip()} | $29 |" in text
+    assert "| Work 2 |" not in extract(page(f"<table>{rows}</table>"), url="https://bikes.example/").text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from indexer.extract import hidden
+from indexer.extract import hidden, mend
+from indexer.extract.blocks import Block, Frame
+from indexer.extract.markup import Inside
 from indexer.extract.text import smuggled, visible
 from indexer.extract.walk import Walk
 
@@ -35,6 +38,15 @@ OPENABLE = [
     "<style>.tab-pane{display:none}</style><p>other</p><div class=tab-pane>SECRET ANSWER</div>",
     "<p>other</p><div aria-hidden=true>SECRET ANSWER</div>",
     "<h3>Question?</h3><div style='height:0'>SECRET ANSWER</div>",
+    "<style>.hidden{display:none}</style><p class=toggle><a href='javascript:void(0)'>Q?</a></p><div class=hidden>SECRET ANSWER</div>",
+    "<div data-toggle=x>Question?</div><div style='max-height:0;overflow:hidden'>SECRET ANSWER</div>",
+    "<div><span role=button>Question?</span></div><div style='display:none'>SECRET ANSWER</div>",
+    "<style>.x{opacity:0;transition:opacity 1s}</style><p>other</p><div class=x>SECRET ANSWER</div>",
+    "<style>.x{opacity:0}.x.on{opacity:1}</style><p>other</p><div class=x>SECRET ANSWER</div>",
+    "<style>.fade-in{opacity:0}</style><p>other</p><div class=fade-in>SECRET ANSWER</div>",
+    "<style>.x{color:rgb(0,0,0)}</style><p>other</p><div class=x>SECRET ANSWER</div>",
+    "<p>other</p><div style='opacity:.1;color:rgba(0,0,0,.5);font-size:10px'>SECRET ANSWER</div>",
+    "<p>other</p><div style='filter:opacity(0.5);color:#000'>SECRET ANSWER</div>",
     f"<p>other</p><div hidden>SECRET ANSWER {'and many words more ' * 10}</div>",
 ]
 
@@ -67,6 +79,16 @@ GONE = [
     "<style>/* off */ a, div.x {position:absolute; left:-9999px}</style><p>other</p><div class='y x'>SECRET</div>",
     "<style>@media screen{.x{text-indent:-9999px}}</style><p>other</p><div class=x>SECRET</div>",
     "<style>.x{clip:rect(0,0,0,0)}</style><p>other</p><div class=x>SECRET</div>",
+    "<style>.inv{opacity:0}</style><p>other</p><div class=inv>SECRET</div>",
+    "<p>other</p><div style='opacity:.01'>SECRET</div>",
+    "<p>other</p><div style='font-size:1px'>SECRET</div>",
+    "<p>other</p><div style='font-size:0.01px'>SECRET</div>",
+    "<p>other</p><div style='filter:opacity(0)'>SECRET</div>",
+    "<p>other</p><div style='color:rgba(0,0,0,0)'>SECRET</div>",
+    "<p>other</p><div style='color:rgb(0 0 0 / 0%)'>SECRET</div>",
+    "<style>.x{filter:opacity(0)}</style><p>other</p><div class=x>SECRET</div>",
+    "<style>.x{font-size:1px}</style><p>other</p><div class=x>SECRET</div>",
+    "<style>.x{color:rgba(0,0,0,0)}</style><p>other</p><div class=x>SECRET</div>",
     "<style>.x{font-size:0}</style><p>other <span class=x>SECRET</span></p>",
     "<style>.x{color:#fff;background:#fff}</style><p>other</p><div class=x>SECRET</div>",
 ]
@@ -160,3 +182,18 @@ def test_joiners_stay_where_scripts_need_them():
     assert visible("می\u200cخواهم") == "می\u200cخواهم"
     assert visible("👩\u200d🔧") == "👩\u200d🔧"
     assert visible("pass\u200cword") == "password"
+
+
+@pytest.mark.parametrize("first", ["h", "p"])
+def test_a_question_is_kept_with_its_folded_answer(first):
+    """Not a line that asks nothing, nor one in the menu."""
+    for asked, folded, menu, wanted in (
+        ("Do you refund?", True, False, True),
+        ("Our partners", True, False, first == "h"),
+        ("Do you refund?", False, False, False),
+        ("Do you refund?", True, True, False),
+    ):
+        frame = Frame("nav", None, "", Inside.NAV.value if menu else 0, 0)
+        panel = Frame("div", None, "", Inside.HIDDEN.value if folded else 0, 1)
+        blocks = [Block(first, asked, frame), Block("p", "Within 14 days.", panel)]
+        assert mend.with_questions(blocks, np.array([False, True])).tolist() == [wanted, True]
