@@ -8,12 +8,13 @@ is kept out of the text and reported, and so is text smuggled in characters with
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
 from indexer.extract.markup import SKIPPED
 from indexer.extract.orders import gives_orders
-from indexer.extract.styles import CLOSED, GONE, SEEN, Sheet, moves, state_of
+from indexer.extract.styles import CLOSED, GONE, SEEN, Sheet, is_veiled, moves, sets_own, state_of
 from indexer.extract.text import squeeze, visible
 
 _SCREEN_READER = frozenset(
@@ -69,12 +70,13 @@ _ORDER_WORDS = (
 )  # fmt: skip
 _AROUND = 120  # characters looked at before and after such a word
 _MAX_TRIES = 5
+_MAX_WITHIN = 200  # elements looked at within one without letters
 _LONGEST_ORDER = 80  # words
 _MIN_CONTENT = 30  # words; so much hidden text is a panel, not a message that appears now and then
 
 
 def how(attributes: dict[str, str | None], sheet: Sheet, tag: str) -> str:
-    """SEEN, FADED (waits to be animated in), CLOSED (display:none and the like) or GONE (nothing will show it)."""
+    """SEEN, FADED (waits to be animated in), FAINT, CLOSED (display:none and the like) or GONE (nothing will show it)."""
     state = CLOSED if "hidden" in attributes else SEEN
     style = attributes.get("style")
     own = state_of(style) if style else SEEN
@@ -100,6 +102,27 @@ def appears(node: LexborNode, attributes: dict[str, str | None]) -> bool:
     found = any(name == "id" or name.startswith("data-") for name in attributes)
     found |= len(classes.split()) > by_rule or _OPENED.search(classes) is not None
     return found or _ANIMATED.search(classes) is not None or moves(style) or len(text.split()) >= _MIN_CONTENT
+
+
+def undone(node: LexborNode, attributes: dict[str, str | None], sheet: Sheet, *, veiled: bool) -> bool:
+    """
+    Whether what is within has letters of its own: `font-size:0` closes the gaps between columns.
+
+    `veiled`: of what takes no place; only `visibility` in its own style can be undone then, by what
+    is within or by the script that an animation's name tells of.
+    """
+    if veiled:
+        if not is_veiled(attributes.get("style") or ""):
+            return False
+        if _ANIMATED.search(attributes.get("class") or "") and not _is_order(node.text(separator=" ")):
+            return True
+    if squeeze(node.text(deep=False) or ""):
+        return False
+    for inner in islice(node.traverse(), _MAX_WITHIN):
+        own = {} if inner is node else inner.attributes
+        if own and (sets_own(own.get("style") or "") or sheet.sets_own(own)):
+            return True
+    return False
 
 
 def openable(

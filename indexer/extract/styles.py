@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborNode
 
-SEEN, FADED, CLOSED, GONE = "", "faded", "closed", "gone"
+SEEN, FADED, FAINT, CLOSED, GONE = "", "faded", "faint", "closed", "gone"
 
 _ZERO = re.compile(r"[+-]?0*(?:\.0+)?(?:px|em|rem|pt|%|vh|vw)?")
 _FAR = re.compile(r"-\d{4,}(?:\.\d+)?(?:px|em|rem|pt|%)?|-\d{3,}(?:em|rem|vw|vh|%)")
@@ -28,9 +28,27 @@ _FILTERED = re.compile(r"opacity\(\s*0*(?:\.0+|0)%?\s*\)")
 _TINY = re.compile(r"[01](?:px)?")
 _PLACES = frozenset(("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top"))
 _TELLING = _PLACES | {
-    "display", "visibility", "opacity", "height", "max-height", "width", "max-width", "overflow", "font-size", "color", "clip",
-    "clip-path", "transform", "background", "background-color", "content-visibility", "filter",
-}  # fmt: skip
+    "display",
+    "visibility",
+    "opacity",
+    "height",
+    "max-height",
+    "width",
+    "max-width",
+    "overflow",
+    "font-size",
+    "color",
+    "clip",
+    "clip-path",
+    "transform",
+    "background",
+    "background-color",
+    "content-visibility",
+    "filter",
+    "background-clip",
+    "-webkit-background-clip",
+}
+_INHERITED = ("font-size", "visibility", "color")  # what is within can have its own  # fmt: skip
 _MAX_STYLE = 1000  # characters; what is longer carries an image
 _MAX_SHEET = 400_000  # characters of all sheets together; what is longer is not a page's own
 _HIDES = re.compile(
@@ -47,14 +65,12 @@ _MOVES = re.compile(r"transition|animation|transform|will-change", re.IGNORECASE
 
 
 def state_of(style: str) -> str:
-    """What declarations make of an element: SEEN, FADED (transparent), CLOSED (takes no place) or GONE."""
-    state = SEEN
-    said: dict[str, str] = {}
-    for declaration in style[:_MAX_STYLE].lower().split(";"):
-        name, _, value = declaration.partition(":")
-        name = name.strip()
-        if name in _TELLING:
-            said[name] = value.replace("!important", "").strip()
+    """
+    What declarations make of an element: SEEN, FADED (transparent), FAINT (letters without size or colour,
+    which what is within can undo), CLOSED (takes no place) or GONE.
+    """
+    said = _said(style)
+    state = FAINT if _is_faint(said) else SEEN
     for name, value in said.items():
         if (
             (name == "display" and value == "none")
@@ -67,20 +83,33 @@ def state_of(style: str) -> str:
             state = state or FADED
         elif _is_gone(name, value):
             return GONE
-    ground = said.get("background-color", said.get("background"))
-    if ground is not None and said.get("color") == ground:
-        return GONE
     sizes = (said.get("width", ""), said.get("height", ""))
     if all(map(_TINY.fullmatch, sizes)) and said.get("overflow") == "hidden":
         return CLOSED
     return state
 
 
+def _said(style: str) -> dict[str, str]:
+    said: dict[str, str] = {}
+    for declaration in style[:_MAX_STYLE].lower().split(";"):
+        name, _, value = declaration.partition(":")
+        name = name.strip()
+        if name in _TELLING:
+            said[name] = value.replace("!important", "").strip()
+    return said
+
+
+def _is_faint(said: dict[str, str]) -> bool:
+    size, color = said.get("font-size"), said.get("color")
+    if size is not None and (_ZERO.fullmatch(size) or _DOT.fullmatch(size)):
+        return True
+    if color is None or "text" in (said.get("background-clip"), said.get("-webkit-background-clip")):
+        return False  # the background shows through the letters
+    ground = said.get("background-color", said.get("background"))
+    return color in ("transparent", ground) or _NO_COLOR.fullmatch(color) is not None
+
+
 def _is_gone(name: str, value: str) -> bool:
-    if name == "font-size":
-        return (_ZERO.fullmatch(value) or _DOT.fullmatch(value)) is not None
-    if name == "color":
-        return value == "transparent" or _NO_COLOR.fullmatch(value) is not None
     if name == "filter":
         return _FILTERED.search(value) is not None
     if name == "clip":
@@ -90,6 +119,18 @@ def _is_gone(name: str, value: str) -> bool:
     if name == "transform":
         return _SHRUNK.search(value) is not None
     return name in _PLACES and _FAR.fullmatch(value) is not None
+
+
+def sets_own(style: str) -> bool:
+    """Whether declarations give an element letters of its own that are seen: a size, a colour, visibility."""
+    said = _said(style)
+    return any(name in said for name in _INHERITED) and state_of(style) == SEEN
+
+
+def is_veiled(style: str) -> bool:
+    """Whether declarations hide by `visibility` alone, which what is within can undo."""
+    said = _said(style)
+    return said.pop("visibility", "") == "hidden" and state_of(";".join(map(":".join, said.items()))) == SEEN
 
 
 def moves(style: str) -> bool:
@@ -105,6 +146,7 @@ class Sheet:
         self._hiding: dict[str, set[tuple[str, str]]] = {}  # ".x" or "#x" → (element or "", state)
         self._rules: list[tuple[str, str]] = []
         self._shown: set[str] | None = None  # names in rules that show something
+        self._own: set[str] | None = None  # names in rules that give letters of their own
         self._scripted: set[str] = set()  # words in scripts
         self._known: dict[tuple[str, str | None, str | None], str] = {}
         sheets = [node.text() or "" for node in root.css("style")]
@@ -142,7 +184,14 @@ class Sheet:
         if not hiding or any(self._is_shown(name) for name in names):
             return SEEN
         states = {state for name in hiding for element, state in self._hiding[name] if element in ("", tag)}
-        return next((state for state in (GONE, CLOSED, FADED) if state in states), SEEN)
+        return next((state for state in (GONE, CLOSED, FAINT, FADED) if state in states), SEEN)
+
+    def sets_own(self, attributes: dict[str, str | None]) -> bool:
+        """Whether a rule for one of the element's names gives it letters of its own (see `sets_own`)."""
+        if self._own is None:
+            rules = [selectors for selectors, declarations in self._rules if sets_own(declarations)]
+            self._own = {name for selectors in rules for name in _NAME.findall(selectors)}
+        return any("." + name in self._own for name in (attributes.get("class") or "").split())
 
     def _is_shown(self, name: str) -> bool:
         """Whether another rule undoes what one for *name* hides, or a script in the page speaks of it."""

@@ -266,6 +266,10 @@ class Walk:
                 self._openers = hidden.controlled(self._body)
             if hidden.openable(node, attributes, names, self._openers):
                 return True
+        if concealed in (styles.FAINT, styles.CLOSED):
+            veiled = concealed == styles.CLOSED
+            if hidden.undone(node, attributes, self._sheet, veiled=veiled):
+                return True
         text = squeeze(visible(hidden.readable(node)))
         if text:
             self.unseen.append(text)

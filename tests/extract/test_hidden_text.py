@@ -48,6 +48,14 @@ OPENABLE = [
     "<p>other</p><div style='opacity:.1;color:rgba(0,0,0,.5);font-size:10px'>SECRET ANSWER</div>",
     "<p>other</p><div style='filter:opacity(0.5);color:#000'>SECRET ANSWER</div>",
     f"<p>other</p><div hidden>SECRET ANSWER {'and many words more ' * 10}</div>",
+    "<p>other</p><div style='font-size:0'><div style='font-size:16px'>SECRET ANSWER</div></div>",
+    "<p>other</p><div style='font-size:1px'> <span style='font-size:16px'>SECRET ANSWER</span></div>",
+    "<style>.g{font-size:1px}.c{font-size:1rem}</style><p>other</p><div class=g><div><p class=c>SECRET ANSWER</p></div></div>",
+    "<p>other</p><div style='visibility:hidden'><p style='visibility:visible'>SECRET ANSWER</p></div>",
+    "<p>other</p><div style='color:#fff;background:#fff'><p style='color:#000'>SECRET ANSWER</p></div>",
+    "<p>other</p><div class='wow fadeIn' style='visibility:hidden'><p>SECRET ANSWER</p></div>",
+    "<h2 style='color:transparent;background-clip:text'>SECRET ANSWER</h2>",
+    "<style>.t{color:rgba(0,0,0,0);-webkit-background-clip:text}</style><h2 class=t>SECRET ANSWER</h2>",
 ]
 
 
@@ -89,6 +97,11 @@ GONE = [
     "<style>.x{filter:opacity(0)}</style><p>other</p><div class=x>SECRET</div>",
     "<style>.x{font-size:1px}</style><p>other</p><div class=x>SECRET</div>",
     "<style>.x{color:rgba(0,0,0,0)}</style><p>other</p><div class=x>SECRET</div>",
+    "<p>other</p><div style='font-size:0'>SECRET<b style='font-size:9px'></b></div>",
+    "<p>other</p><div style='font-size:0'><p>SECRET</p></div>",
+    "<p>other</p><div style='font-size:0'><p style='font-size:0;color:red'>SECRET</p></div>",
+    "<p>other</p><div style='font-size:0;left:-9999px'><p style='font-size:9px'>SECRET</p></div>",
+    "<p>other</p><div style='display:none;visibility:hidden'><p style='visibility:visible'>SECRET</p></div>",
     "<style>.x{font-size:0}</style><p>other <span class=x>SECRET</span></p>",
     "<style>.x{color:#fff;background:#fff}</style><p>other</p><div class=x>SECRET</div>",
 ]
