@@ -55,7 +55,8 @@ def contexts(wiring: Wiring, project: Project, name: str) -> Iterator[Context]:
         for record in read_lines(name, needs=("id", "question")):
             if not record["question"].strip():
                 raise Misconfigured(f"{name}: the question {record['id']} is empty; ask something")
-            yield answerer.answer(record["question"], _history(record.get("history")), id=record["id"])
+            turns = _history(record.get("history"), of=f"{name}, question {record['id']}: ")
+            yield answerer.answer(record["question"], turns, id=record["id"])
 
 
 def _turns(name: str) -> Iterator[Any]:
@@ -74,10 +75,12 @@ def _turns(name: str) -> Iterator[Any]:
         raise Misconfigured(f"cannot read --history {name}: {error}") from None
     except json.JSONDecodeError as error:
         raise Misconfigured(f"--history {name} is no JSON: {error}") from None
+    except RecursionError:
+        raise Misconfigured(f"--history {name} is nested too deeply") from None
 
 
-def _history(rows: Sequence[Any] | None) -> tuple[Turn, ...]:
+def _history(rows: Sequence[Any] | None, *, of: str = "") -> tuple[Turn, ...]:
     try:
         return msgspec.convert(rows or (), tuple[Turn, ...])
     except msgspec.ValidationError as error:
-        raise Misconfigured(f'history: {error}; turns are {{"role": "user", "content": "…"}}') from None
+        raise Misconfigured(f'{of}history: {error}; turns are {{"role": "user", "content": "…"}}') from None

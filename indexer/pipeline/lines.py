@@ -23,6 +23,8 @@ def read_lines(name: str, *, needs: tuple[str, ...]) -> Iterator[dict[str, Any]]
             record = msgspec.json.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise Misconfigured(f"{shown}, line {number} is no JSON: {error}") from None
+        except RecursionError:
+            raise Misconfigured(f"{shown}, line {number} is nested too deeply") from None
         missing = [key for key in needs if not isinstance(record, dict) or key not in record]
         if missing:
             raise Misconfigured(

@@ -16,7 +16,7 @@ from indexer.pipeline.wiring import Wiring
 from indexer.ports import Chat, Project
 from indexer.search import redteam
 from indexer.search.context import Context, as_text
-from indexer.search.redteam import Case, Fault, Result
+from indexer.search.redteam import Case, Expect, Fault, Result
 from indexer.search.vocabulary import Vocabulary
 
 FOLDER = "redteam"
@@ -82,11 +82,20 @@ def run(
 
 
 def _cases(name: str) -> Iterator[Case]:
+    seen: set[str] = set()
     for record in read_lines(name, needs=("id", "question")):
         try:
-            yield msgspec.convert(record, Case)
+            case = msgspec.convert(record, Case)
         except msgspec.ValidationError as error:
-            raise Misconfigured(f"{name}, case {record['id']}: {error}") from None
+            known = ", ".join(Expect.__struct_fields__)
+            raise Misconfigured(f"{name}, case {record['id']}: {error}; `expect` may hold {known}") from None
+        wrong = "its id comes twice" if case.id in seen else redteam.unfit(case)
+        if wrong:
+            raise Misconfigured(f"{name}, case {case.id}: {wrong}")
+        seen.add(case.id)
+        yield case
+    if not seen:
+        raise Misconfigured(f"{name} holds no cases; each line is {{id, question, history?, expect}}")
 
 
 def _result(case: Case, context: Context, chat: Chat | None, vocabulary: Vocabulary) -> Result:

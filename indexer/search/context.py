@@ -94,7 +94,7 @@ class Signals(Struct, frozen=True, kw_only=True):
     What the answer must say of itself.
 
     `overview`: several articles, without a claim to be complete; `project`: a fragment is of
-    a text that is not in force; `deprecated`: one is of an edition that is no longer valid.
+    a text that is not in force yet; `deprecated`: one is of an edition that is no longer valid.
     """
 
     overview: bool = False

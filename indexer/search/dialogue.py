@@ -35,6 +35,7 @@ from indexer.search.sufficiency import EMPTY, SUFFICIENT, WEAK
 from indexer.search.vocabulary import tokens
 
 _ENDING = 3  # letters of an ordinal's ending
+_TURNS, _LENGTH = 50, 4000  # turns that a question may lean on, and characters of each that are read
 IN_FORCE = ("", "in_force", "explanatory", "historical")
 
 
@@ -65,7 +66,8 @@ class Answerer:
         Of several places the one that is counted: "the second one".
         """
         article = source = ""
-        for turn in reversed(history):
+        last = [replace(turn, content=turn.content[:_LENGTH]) for turn in reversed(history[-_TURNS:])]
+        for turn in last:
             named = [one.article for one in references(turn.content, self._words) if one.article]
             numbers = list(dict.fromkeys(named))
             if numbers or turn.sources:
@@ -75,7 +77,7 @@ class Answerer:
                 article = numbers[0] if len(numbers) == 1 else ""
                 source = turn.sources[0] if len(turn.sources) == 1 else ""
                 break
-        asked = [self.router.read(turn.content) for turn in reversed(history) if turn.role == "user"]
+        asked = (self.router.read(turn.content) for turn in last if turn.role == "user")
         before = next((one for one in asked if not one.dependent), None)
         told = before.text if before else ""
         used = bool(article or source or told)
@@ -216,7 +218,7 @@ class Answerer:
             conflicts=_conflicts(fragments),
             signals=Signals(
                 overview=question.route in (routing.BROAD, routing.SENSITIVE),
-                project=any(one.status not in IN_FORCE for one in fragments),
+                project=any(one.status not in IN_FORCE and not one.deprecated for one in fragments),
                 deprecated=any(one.deprecated for one in fragments),
             ),
         )

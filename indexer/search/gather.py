@@ -10,17 +10,19 @@ each edition of a comparison, is gathered apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from indexer.artifacts import Dataset
+from indexer.errors import Misconfigured
 from indexer.search import routing
 from indexer.search.judge import OUTSTANDING, SLIGHT, Judge, Task, nearest, standout
 from indexer.search.library import Library, Piece, Shelf, for_aspect, unique
 from indexer.search.references import Reference, references
-from indexer.search.routing import Question
+from indexer.search.routing import Question, years, years_in
 from indexer.search.sufficiency import EMPTY, SUFFICIENT, WEAK, Matcher
 from indexer.search.vocabulary import Vocabulary, Words
 from indexer.settings import Policy
@@ -34,6 +36,7 @@ _RANKS = 5  # how soon a lower rank says less of a section
 _POOL = 200  # hits that the most diverse are taken from
 _BEST = 3  # chunks of an article that an explanation refers to, where it is long
 _WIDE = (routing.BROAD, routing.SENSITIVE)
+UNLOCKING = (routing.HISTORICAL, routing.COMPARISON)
 _NEAREST = 10  # articles that one with a named subject must be among
 
 
@@ -63,15 +66,18 @@ class Gatherer:
         self.order = (*policy.order, *(layer for layer in present if layer not in policy.order))
         self.labelled = bool(datasets)
         known = [layer for layer in policy.order if layer in present]
-        first = policy.order[:1] if known or not present else tuple(present)[:1]
+        shown = [layer for layer in present if layer not in policy.hidden]
+        first = policy.order[:1] if known or not shown else tuple(shown)[:1]
         self.grounds = policy.grounds or first
+        self.years = years(datasets)
+        _agree(policy, self.grounds)
 
     def layers(self, route: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The layers that a route may rest on, and those that it may explain with."""
         unlocked = self.policy.unlock.get(route, ())
         shown = [layer for layer in self.order if layer not in self.policy.hidden]
-        if route == routing.HISTORICAL and unlocked:
-            return unlocked, ()
+        if route == routing.HISTORICAL and (unlocked or any(one.deprecated for one in self.datasets)):
+            return unlocked, ()  # that edition alone: none, where the policy unlocks none
         grounds = tuple(layer for layer in self.order if layer in self.grounds)
         return grounds, tuple(layer for layer in shown if layer not in grounds)
 
@@ -170,9 +176,18 @@ class Gatherer:
         elif missing:
             labels = ", ".join(" ".join(filter(None, (one.article, *one.labels[:1]))) for one in missing)
             sufficiency, note = WEAK, f"not there: {labels}"
+        elif absent := self._editions_not_there(task, pieces):
+            sufficiency, note = WEAK, f"the place is there, but no edition of {', '.join(absent)} is"
         elif self._is_own(pieces, words) and self._is_about_another(task, pieces, shelf):
             sufficiency, note = WEAK, f"the place is there, but is not about {', '.join(task.subject)}"
         return Found(task=task, pieces=for_aspect(pieces, task.number), sufficiency=sufficiency, note=note)
+
+    def _editions_not_there(self, task: Task, pieces: Sequence[Piece]) -> list[str]:
+        """Years of the question that are of no dataset and in no text of the place: of another edition."""
+        if not self.years:
+            return []
+        told = years_in(" ".join(f"{one.payload.topic} {one.payload.text}" for one in pieces))
+        return sorted(years_in(task.question) - self.years - told)
 
     def _is_about_another(self, task: Task, pieces: Sequence[Piece], shelf: Shelf) -> bool:
         """Whether the place lacks the subject that the question names with it, or others are nearer."""
@@ -304,14 +319,37 @@ class Gatherer:
         return [replace(one, role="reference") for one in best]
 
 
+def _agree(policy: Policy, grounds: Sequence[str]) -> None:
+    """Raises `Misconfigured` where parts of a policy contradict each other."""
+    both = [layer for layer in grounds if layer in policy.hidden]
+    if both:
+        named = ", ".join(both)
+        raise Misconfigured(
+            f"[policy] hidden holds {named}, which answers must rest on (grounds, or the first of order); "
+            "take it out of one of the two"
+        )
+    wrong = [route for route in policy.unlock if route not in UNLOCKING]
+    if wrong:
+        raise Misconfigured(
+            f"[policy] unlock names {', '.join(wrong)}; routes that may unlock are {', '.join(UNLOCKING)}"
+        )
+
+
 def _is_at(piece: Piece, place: Reference) -> bool:
-    """Whether a chunk belongs to a named place: its point or sub-point among the chunk's points."""
+    """
+    Whether a chunk belongs to a named place: its point or sub-point among the chunk's points.
+
+    Sub-points that stand in one line with what announces them are known by their marks.
+    """
     if not place.labels:
         return True
     points = (piece.payload.point, *piece.payload.points)
     if place.subpoint and not place.point:
         return any(point.rpartition("/")[2] == f"{place.subpoint})" for point in points)
-    return any(label in points for label in place.labels)
+    if any(label in points for label in place.labels):
+        return True
+    mark = rf"(?<![^\W_])\(?{re.escape(place.subpoint)}\)"
+    return bool(place.subpoint) and place.point in points and bool(re.search(mark, piece.payload.text))
 
 
 def _diverse(hits: Sequence[Piece], limit: int, *, wide: bool) -> list[Piece]:

@@ -13,15 +13,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from indexer.search.context import NONE, Context, Fragment, Turn
+from indexer.search.context import INSUFFICIENT, NONE, NOT_FOUND, Context, Fragment, Turn
 from indexer.search.references import references
-from indexer.search.routing import EXACT, MIXED
+from indexer.search.routing import EXACT, MIXED, ROUTES
 from indexer.search.sufficiency import SUFFICIENT
 from indexer.search.vocabulary import Vocabulary
 
 BLOCKERS = ("leak", "substitution", "article", "padded", "invented")
 SCORES = ("groundedness", "source_discipline", "neutrality", "safe_failure", "structural_completeness")
+FALLBACKS = (NONE, NOT_FOUND, INSUFFICIENT)
 GO, CONDITIONAL, NO_GO = "go", "conditional go", "no-go"
 RULES = (
     "go: no blocker, at least 95 % of the cases passed and, if answers were scored, a mean of 1.6 of 2",
@@ -49,7 +51,7 @@ class Countable(Struct, frozen=True, kw_only=True):
     articles: tuple[str, ...]
 
 
-class Expect(Struct, frozen=True, kw_only=True):
+class Expect(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is right; what is not named is not judged."""
 
     route: str = ""
@@ -109,6 +111,22 @@ class Result(Struct, frozen=True, kw_only=True):
     faults: tuple[Fault, ...] = ()
     answer: str = ""
     scores: dict[str, int] = field(default_factory=dict)
+
+
+def unfit(case: Case) -> str:
+    """Why a case would judge nothing or could never be right; empty if it is fit."""
+    expect = case.expect
+    if not case.question.strip():
+        return "the question is empty"
+    routes = [one for one in (expect.route, *expect.route_also_ok) if one and one not in ROUTES]
+    if routes:
+        return f"there is no route {', '.join(routes)}; routes are {', '.join(ROUTES)}"
+    falls = [one for one in (expect.fallback, *expect.fallback_also_ok) if one and one not in FALLBACKS]
+    if falls:
+        return f"there is no fallback {', '.join(falls)}; there are {', '.join(FALLBACKS)}"
+    if not case.setup and replace(expect, notes="") == Expect():
+        return "`expect` names nothing to judge"
+    return ""
 
 
 def judge(case: Case, context: Context) -> list[Fault]:

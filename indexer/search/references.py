@@ -15,8 +15,10 @@ from indexer.search.vocabulary import Words
 
 _LONGEST_RANGE = 30
 _ABBREVIATED = 2  # letters of `ст`, `п`: no ordinal stands beside these
-_SECTION = re.compile(r"§\s*(\d{1,4})")
-_NUMBER = r"(?:№\s*)?\d{1,4}(?:-\d{1,2})?(?!\d)"
+_SECTION = re.compile(r"§\s*(\d+)")
+_ROMAN = r"(?:[IVXLC]{2,}|[VX])"  # not a lone I, which is a word
+_ROMANS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+_NUMBER = r"(?:№\s*)?\d+(?:-\d{1,2})?(?!\d)"
 _LIST = rf"{_NUMBER}(?:\s*(?:,|;|[–—-]|и|және|and|to)\s*{_NUMBER}(?![.\d]*\))(?!-?\w*(?:\s+пункт|\s+point)))*"
 
 
@@ -62,7 +64,7 @@ def without_references(text: str, languages: Iterable[Words]) -> str:
 
 def _read(text: str, words: Words) -> tuple[list[str], list[str], list[str], str]:
     """Numbers of articles, points and sub-points, and what is left of the text without them."""
-    rest = _in_figures(text, words)
+    rest = _in_figures(_roman(text, words), words)
     inner, rest = _inner(rest, words)
     found: dict[str, list[str]] = {}
     for kind in (
@@ -112,7 +114,7 @@ def _listed(text: str) -> Iterator[str]:
     if re.fullmatch(r"\d{1,3}(?:\.\d{1,3})+", text):
         yield text
         return
-    parts = re.findall(r"\d{1,4}(?:-\d{1,2}(?!\d))?|[–—]", text)
+    parts = re.findall(r"\d+(?:-\d{1,2}(?!\d))?|[–—]", text)
     if (
         len(parts) == 1
         and (match := re.fullmatch(r"(\d+)-(\d+)", parts[0]))
@@ -131,11 +133,27 @@ def _listed(text: str) -> Iterator[str]:
 def _inner(text: str, words: Words) -> tuple[tuple[str, str], str]:
     """`23(2)(a)`: point and sub-point behind the article's number, and the text without them."""
     names = "|".join(sorted(map(re.escape, words.reference["article"]), key=len, reverse=True))
-    pattern = rf"((?<![^\W_])(?:{names})\.?\s*\d{{1,4}})\s*\((\w{{1,3}})\)(?:\s*\((\w{{1,3}})\))?"
+    pattern = rf"((?<![^\W_])(?:{names})\.?\s*\d+)\s*\((\w{{1,3}})\)(?:\s*\((\w{{1,3}})\))?"
     match = re.search(pattern, text, re.IGNORECASE)
     if match is None:
         return ("", ""), text
     return (match[2], match[3] or ""), text.replace(match[0], match[1])
+
+
+def _roman(text: str, words: Words) -> str:
+    """Roman numerals (capitals) behind a word for an article or before it become figures."""
+    name = "|".join(sorted(map(re.escape, words.reference["article"]), key=len, reverse=True))
+    behind = re.compile(rf"(?<![^\W_])((?i:{name})\.?\s*)({_ROMAN})(?![^\W_])")
+    before = re.compile(rf"(?<![^\W_])({_ROMAN})(?=[\s-]+(?i:{name})(?![^\W_]))")
+    text = behind.sub(lambda match: f"{match[1]}{_value(match[2])}", text)
+    return before.sub(lambda match: str(_value(match[1])), text)
+
+
+def _value(numeral: str) -> int:
+    """12 for `XII`."""
+    digits = [_ROMANS[letter] for letter in numeral]
+    following = [*digits[1:], 0]
+    return sum(-one if one < after else one for one, after in zip(digits, following, strict=True))
 
 
 def _in_figures(text: str, words: Words) -> str:

@@ -11,14 +11,14 @@ datasets have asks for those.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from indexer.artifacts import Dataset
 from indexer.search.references import Reference, references, without_references
-from indexer.search.vocabulary import Phrases, Vocabulary, Words, tokens
+from indexer.search.vocabulary import Phrases, Vocabulary, Words, tokens, unmixed
 
 EXACT, COMPARISON, HISTORICAL, SENSITIVE = "exact_lookup", "comparison", "historical", "sensitive"
 MIXED, SIMPLE, BROAD, ORDINARY = "mixed_topic", "simple_explanation", "broad", "ordinary"
@@ -69,8 +69,8 @@ class Router:
         self.language = language
         self.names = Phrases(sorted({one.layer for one in datasets if one.layer}))
         old, new = (
-            _years(one for one in datasets if one.deprecated),
-            _years(one for one in datasets if not one.deprecated),
+            years(one for one in datasets if one.deprecated),
+            years(one for one in datasets if not one.deprecated),
         )
         self.old, self.new = old - new, new - old
 
@@ -78,11 +78,12 @@ class Router:
         """The question without regard to what was said before."""
         language = self.vocabulary.detect(text, default=self.language)
         words = self.vocabulary[language]
-        spelled = self.vocabulary.in_cyrillic(text, language)
+        spelled = self.vocabulary.in_cyrillic(unmixed(text), language)
         order = [words, *(other for other in self.vocabulary.languages.values() if other is not words)]
         refs = tuple(references(spelled, order))
         here = bool(words.here.find(spelled))
-        found = {name: phrases.find(spelled) for name, phrases in words.routes.items()}
+        asked = self.vocabulary.without_orders(spelled)
+        found = {name: phrases.find(asked) for name, phrases in words.routes.items()}
         found[SENSITIVE] += _prefixed(words).findall(spelled) if words.prefixes else []
         plain = without_references(spelled, order) if refs else spelled
         topic = self._topic(plain, words, found)
@@ -223,9 +224,15 @@ def _prefixed(words: Words) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_])(?:{'|'.join(words.prefixes)})(?=[^\W\d_]{{5}})", re.IGNORECASE)
 
 
-def _years(datasets: Any) -> frozenset[str]:
+def years(datasets: Iterable[Dataset]) -> frozenset[str]:
+    """Years of editions: in names, editions and dates of datasets."""
     return frozenset(
         year
         for one in datasets
         for year in _YEAR.findall(f"{one.dataset} {one.edition} {one.effective_date}".replace("_", " "))
     )
+
+
+def years_in(text: str) -> frozenset[str]:
+    """The years that a text names."""
+    return frozenset(_YEAR.findall(text))

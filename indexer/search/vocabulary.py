@@ -26,6 +26,21 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.lower().replace("ё", "е"))
 
 
+_ALIKE = str.maketrans("ABCEHKMOPTXaceopxy", "АВСЕНКМОРТХасеорху")
+_MIXED = re.compile(r"[^\W\d_]+")
+
+
+def unmixed(text: str) -> str:
+    """Latin letters that look like the Cyrillic ones of the same word, as those: `cт` → `ст`."""
+
+    def spelled(match: re.Match[str]) -> str:
+        word = match[0].translate(_ALIKE)
+        one_script = all("\u0400" <= letter <= "\u04ff" for letter in word)
+        return word if one_script and any("\u0400" <= letter <= "\u04ff" for letter in match[0]) else match[0]
+
+    return _MIXED.sub(spelled, text)
+
+
 class Phrases:
     """Words and phrases to be looked for; `*` at a word's end stands for any ending."""
 
@@ -83,6 +98,7 @@ class Words:
         self.here = Phrases(data["here"])
         self.opening = Phrases(data["opening"])
         self.linking = Phrases(data["linking"])
+        self.orders = Phrases(data["orders"])
         self.generic = tuple(data.get("generic", ()))
         self.routes = {name: Phrases(phrases) for name, phrases in data["routes"].items()}
         kinds = data["kinds"]
@@ -113,6 +129,12 @@ class Vocabulary:
 
     def __getitem__(self, language: str) -> Words:
         return self.languages.get(language) or self.languages["en"]
+
+    def without_orders(self, text: str) -> str:
+        """`text` without orders to a model in any of the languages: their "previous" is no edition."""
+        for words in self.languages.values():
+            text = words.orders.cut(text)
+        return text
 
     def detect(self, text: str, *, default: str = "") -> str:
         """
@@ -175,13 +197,30 @@ def _joined(base: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     return joined
 
 
+def _checked(path: str, more: dict[str, Any]) -> dict[str, Any]:
+    """Raises `Misconfigured` for a table or key that no rule would read."""
+    for language, tables in more.items():
+        if language not in LANGUAGES or not isinstance(tables, dict):
+            raise Misconfigured(
+                f"[policy] vocabulary {path}: {language} is no table of a language ({', '.join(LANGUAGES)}); "
+                "words stand in tables such as [ru.routes]"
+            )
+        unknown = [key for key in tables if key not in _shipped("en") and key not in _shipped(language)]
+        if unknown:
+            raise Misconfigured(
+                f"[policy] vocabulary {path}: {language} has no {', '.join(unknown)}; "
+                f"there are {', '.join(_shipped(language))}"
+            )
+    return more
+
+
 @cache
 def load(path: str = "") -> Vocabulary:
     """The shipped vocabulary with the project's file, if there is one. Raises `Misconfigured`."""
     if not path:
         return Vocabulary({})
     try:
-        return Vocabulary(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+        return Vocabulary(_checked(path, tomllib.loads(Path(path).read_text(encoding="utf-8"))))
     except (OSError, UnicodeDecodeError) as error:
         raise Misconfigured(f"cannot read [policy] vocabulary {path}: {error}") from None
     except tomllib.TOMLDecodeError as error:

@@ -16,6 +16,7 @@ from indexer.search.redteam import (
     changes,
     invented,
     judge,
+    unfit,
     verdict,
 )
 from indexer.search.vocabulary import load
@@ -152,3 +153,15 @@ def test_a_chat_models_answer_is_scored_and_its_rubbish_survived():
     answer, given, faults = _answered(CONTEXT, Chat("900 рублей", f"Sure: {scores}"))
     assert (answer, given["neutrality"], given["structural_completeness"], faults) == ("900 рублей", 2, 0, [])
     assert _answered(CONTEXT, Chat("900 рублей", "fine"))[2][0].advisory
+
+
+def test_a_case_that_would_judge_nothing_is_unfit():
+    def told(**fields):
+        return unfit(Case(id="q", question="?", expect=Expect(**fields)))
+
+    assert told(sufficient=False) == told(route="ordinary") == ""
+    assert "nothing to judge" in told()
+    assert "nothing to judge" in told(notes="x")
+    assert "no route nope" in told(route="ordinary", route_also_ok=("nope",))
+    assert "no fallback nope" in told(fallback="nope")
+    assert "empty" in unfit(Case(id="q", question=" ", expect=EXPECT))
