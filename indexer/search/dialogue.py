@@ -32,10 +32,10 @@ from indexer.search.library import Piece
 from indexer.search.references import Reference, references
 from indexer.search.routing import Question, Router
 from indexer.search.sufficiency import EMPTY, SUFFICIENT, WEAK
-from indexer.search.vocabulary import tokens
+from indexer.search.vocabulary import read_of, tokens
 
 _ENDING = 3  # letters of an ordinal's ending
-_TURNS, _LENGTH = 50, 4000  # turns that a question may lean on, and characters of each that are read
+_TURNS = 50  # that a question may lean on
 IN_FORCE = ("", "in_force", "explanatory", "historical")
 
 
@@ -49,13 +49,13 @@ class Answerer:
 
     def answer(self, text: str, history: Sequence[Turn] = (), *, id: str | int | None = None) -> Context:  # noqa: A002
         """The context of one question. `history`: earlier turns, oldest first."""
-        question = self.router.read(text)
+        question = self.router.read(read_of(text))
         background, before = Background(), None
         if question.dependent and history:
             background, before = self._resolve(question, history)
         tasks = self._tasks(question, background, before)
         found = [self.gatherer.gather(task, self._asked(question, before)) for task in tasks]
-        return self._context(id, question, background, found)
+        return self._context(id, replace(question, text=text), background, found)
 
     # ── what was said before ────────────────────────────────────────────────────────────
 
@@ -66,7 +66,7 @@ class Answerer:
         Of several places the one that is counted: "the second one".
         """
         article = source = ""
-        last = [replace(turn, content=turn.content[:_LENGTH]) for turn in reversed(history[-_TURNS:])]
+        last = [replace(turn, content=read_of(turn.content)) for turn in reversed(history[-_TURNS:])]
         for turn in last:
             named = [one.article for one in references(turn.content, self._words) if one.article]
             numbers = list(dict.fromkeys(named))

@@ -27,6 +27,7 @@ from indexer.search.fusion import Fused, fuse, normalised, reciprocal
 from indexer.search.generic import Generic
 from indexer.search.legs import Coverage, nearest, words_of
 from indexer.search.rerank import Scores, reordered
+from indexer.search.vocabulary import read_of
 from indexer.settings import Search
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ def search_many(  # noqa: PLR0913 - what is asked, by which means, and how the a
     """
     Hits for each question, as `search` gives them; questions are embedded and asked in batches.
 
+    Of a long one its first words are read (`read_of`).
+
     `where`: a filter of the engine's query; what it excludes is in no leg.
     """
     if mode not in MODES:
@@ -132,7 +135,7 @@ def search_many(  # noqa: PLR0913 - what is asked, by which means, and how the a
         raise Misconfigured("the question is empty; ask something")
     job = _Search(reader, analyze, embed_queries if mode != BM25 else None, mode, limit, settings)
     job.where, job.extras = where, extras
-    rest = iter(questions)
+    rest = map(read_of, questions)
     return [hits for batch in iter(lambda: list(islice(rest, BATCH)), []) for hits in job.answer(batch)]
 
 

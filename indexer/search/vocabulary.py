@@ -21,6 +21,20 @@ LANGUAGES = ("ru", "kk", "en")
 _TOKEN = re.compile(r"[^\W_]+")
 
 
+LONGEST = (
+    4000  # characters of a question, or of a turn before it, that are read: what a messenger sends at once
+)
+
+
+def read_of(question: str) -> str:
+    """What is read of a question: all of it, or its first words where it is over `LONGEST` characters."""
+    question = question.strip()
+    start = question[:LONGEST]
+    if start == question or start[-1].isspace() or question[LONGEST].isspace():
+        return start.rstrip()
+    return start.rsplit(None, 1)[0]  # not half a word
+
+
 def tokens(text: str) -> list[str]:
     """Lower case, ё as е, runs of letters and digits."""
     return _TOKEN.findall(text.lower().replace("ё", "е"))

@@ -95,10 +95,12 @@ def test_a_bot_is_handed_what_the_policy_admits(marina, tmp_path):
         {"role": "user", "content": "Сколько стоит буксировка?"},
         {"role": "assistant", "content": "Об этом статья 2."},
     ]
+    long = "Сколько рублей стоит стоянка катера?" + " " * 4000 + "буксировка " * 10_000
     rows = _ask(
         marina,
         tmp_path,
         {"id": "now", "question": "Сколько рублей стоит стоянка катера?"},
+        {"id": "long", "question": long},
         {"id": "then", "question": "Сколько стоила стоянка катера в 2019 году?"},
         {"id": "both", "question": "Сравни стоимость стоянки катера в 2019 и 2026 году"},
         {"id": "exact", "question": "Что в пункте 2 статьи 1?"},
@@ -111,6 +113,11 @@ def test_a_bot_is_handed_what_the_policy_admits(marina, tmp_path):
         {"id": "here", "question": "Что сказано в пункте 2 этой статьи?", "history": said},
         {"id": "alone", "question": "Что сказано в пункте 2 этой статьи?"},
     )
+    assert rows["long"]["question"] == long
+    assert {**rows["long"], "id": "now", "question": rows["now"]["question"]} == rows[
+        "now"
+    ]  # nothing of the end is read
+
     assert _layers(rows["now"])[0] == "tariff"
     assert "archive" not in _layers(rows["now"])
     assert (rows["now"]["sufficiency"], rows["now"]["fallback"]) == ("sufficient", "none")
