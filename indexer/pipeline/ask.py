@@ -150,6 +150,8 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
     from indexer.search import hybrid
 
     snapshot, settings = reader.snapshot, wiring.settings.search
+    polite = _vocabulary(wiring.settings.policy.vocabulary)
+    questions = [polite.without_courtesy(question) for question in questions]
     embed = None if wanted.mode == hybrid.BM25 else embedder(wiring, reader)
     return hybrid.search_many(
         reader,

@@ -75,7 +75,8 @@ class Router:
         self.old, self.new = old - new, new - old
 
     def read(self, text: str) -> Question:
-        """The question without regard to what was said before."""
+        """The question without regard to what was said before, and without its courtesies."""
+        text = self.vocabulary.without_courtesy(text)
         language = self.vocabulary.detect(text, default=self.language)
         words = self.vocabulary[language]
         spelled = self.vocabulary.in_cyrillic(unmixed(text), language)

@@ -155,8 +155,9 @@ def counted(question: str, words: Words) -> str:
         parts = tokens(phrase)
         for at in range(len(all_tokens) - len(parts) + 1):
             if all_tokens[at : at + len(parts)] == parts:
-                if len(parts) > 1 and parts[-1] not in words.frame:
+                if len(parts) > 1 and parts[-1] not in words.frame and parts[-1] not in words.counting:
                     return parts[-1]
                 following = all_tokens[at + len(parts) : at + len(parts) + 1]
-                return following[0] if following and following[0] not in words.frame else ""
+                named = following and following[0] not in words.frame and following[0] not in words.counting
+                return following[0] if named else ""
     return ""

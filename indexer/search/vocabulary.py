@@ -21,9 +21,7 @@ LANGUAGES = ("ru", "kk", "en")
 _TOKEN = re.compile(r"[^\W_]+")
 
 
-LONGEST = (
-    4000  # characters of a question, or of a turn before it, that are read: what a messenger sends at once
-)
+LONGEST = 4000  # characters read of a question, or of a turn before it: what a messenger sends at once
 
 
 def read_of(question: str) -> str:
@@ -37,7 +35,11 @@ def read_of(question: str) -> str:
 
 def tokens(text: str) -> list[str]:
     """Lower case, ё as е, runs of letters and digits."""
-    return _TOKEN.findall(text.lower().replace("ё", "е"))
+    return _TOKEN.findall(_folded(text))
+
+
+def _folded(text: str) -> str:
+    return text.lower().replace("ё", "е")
 
 
 _ALIKE = str.maketrans("ABCEHKMOPTXaceopxy", "АВСЕНКМОРТХасеорху")
@@ -59,7 +61,7 @@ class Phrases:
     """Words and phrases to be looked for; `*` at a word's end stands for any ending."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        self.phrases = tuple(dict.fromkeys(phrase.lower().replace("ё", "е") for phrase in phrases if phrase))
+        self.phrases = tuple(dict.fromkeys(_folded(phrase) for phrase in phrases if phrase))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
@@ -72,13 +74,13 @@ class Phrases:
         """What of `text` (any case) is one of the phrases, in order."""
         if self._pattern is None:
             return []
-        return [match[0] for match in self._pattern.finditer(text.lower().replace("ё", "е"))]
+        return [match[0] for match in self._pattern.finditer(_folded(text))]
 
     def cut(self, text: str) -> str:
         """`text` without them; its case is kept."""
         if self._pattern is None:
             return text
-        folded = text.lower().replace("ё", "е")
+        folded = _folded(text)
         if len(folded) != len(text):
             return self._pattern.sub(" ", folded)
         parts, at = [], 0
@@ -113,12 +115,14 @@ class Words:
         self.opening = Phrases(data["opening"])
         self.linking = Phrases(data["linking"])
         self.orders = Phrases(data["orders"])
+        self.courtesy: Mapping[str, list[str]] = data["courtesy"]
         self.generic = tuple(data.get("generic", ()))
         self.routes = {name: Phrases(phrases) for name, phrases in data["routes"].items()}
         kinds = data["kinds"]
         self.enumerable = Phrases(kinds["enumerable"])
         self.enumerating = Phrases(kinds["enumerating"])
         self.quantity = Phrases(kinds["quantity"])
+        self.counting = Phrases(kinds["counting"])
         self.asking = tuple(kinds["asking"])
         self.joining = tuple(kinds["joining"])
         self.subordinating = frozenset(kinds["subordinating"])
@@ -149,6 +153,36 @@ class Vocabulary:
         for words in self.languages.values():
             text = words.orders.cut(text)
         return text
+
+    @cached_property
+    def _courtesies(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """What a polite question begins with, and what it ends with behind a mark."""
+        every = list(self.languages.values())
+        begins, ends, opening = (
+            "|".join(map(_expression, sorted(map(_folded, phrases), key=len, reverse=True)))
+            for phrases in (
+                [phrase for words in every for phrase in words.courtesy["begins"]],
+                [phrase for words in every for phrase in words.courtesy["ends"]],
+                [phrase for words in every for phrase in words.opening.phrases],
+            )
+        )
+        first = rf"[\W_]*(?:(?:{opening})[\W_]+)?(?:(?:{begins})(?![^\W_])|(?:{ends})(?=\s*[.,!;:\n]))[\W_]*"
+        return re.compile(first), re.compile(rf"(?<=[.,!?;:)\n])\s*(?:{ends})[\W_]*$")
+
+    def without_courtesy(self, text: str) -> str:
+        """`text` without greetings, thanks and "could you tell me"; all of it if it is nothing else."""
+        folded = _folded(text)
+        if len(folded) != len(text):
+            return text
+        begins, ends = self._courtesies
+        start = 0
+        while match := begins.match(folded, start):
+            start = match.end()
+        end = len(text)
+        while match := ends.search(folded, start, end):
+            end = match.start()
+        rest = text[start:end].strip()
+        return rest if _TOKEN.search(rest) else text
 
     def detect(self, text: str, *, default: str = "") -> str:
         """

@@ -96,11 +96,13 @@ def test_a_bot_is_handed_what_the_policy_admits(marina, tmp_path):
         {"role": "assistant", "content": "Об этом статья 2."},
     ]
     long = "Сколько рублей стоит стоянка катера?" + " " * 4000 + "буксировка " * 10_000
+    polite = "Добрый день! А можно узнать, сколько рублей стоит стоянка катера? Заранее спасибо :)"
     rows = _ask(
         marina,
         tmp_path,
         {"id": "now", "question": "Сколько рублей стоит стоянка катера?"},
         {"id": "long", "question": long},
+        {"id": "polite", "question": polite},
         {"id": "then", "question": "Сколько стоила стоянка катера в 2019 году?"},
         {"id": "both", "question": "Сравни стоимость стоянки катера в 2019 и 2026 году"},
         {"id": "exact", "question": "Что в пункте 2 статьи 1?"},
@@ -113,6 +115,11 @@ def test_a_bot_is_handed_what_the_policy_admits(marina, tmp_path):
         {"id": "here", "question": "Что сказано в пункте 2 этой статьи?", "history": said},
         {"id": "alone", "question": "Что сказано в пункте 2 этой статьи?"},
     )
+    assert rows["polite"]["question"] == polite
+    assert [one["id"] for one in rows["polite"]["fragments"]] == [
+        one["id"] for one in rows["now"]["fragments"]
+    ]
+    assert (rows["polite"]["route"], rows["polite"]["sufficiency"]) == ("ordinary", "sufficient")
     assert rows["long"]["question"] == long
     assert {**rows["long"], "id": "now", "question": rows["now"]["question"]} == rows[
         "now"

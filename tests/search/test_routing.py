@@ -6,6 +6,7 @@ from indexer.artifacts import Dataset
 from indexer.errors import Misconfigured
 from indexer.search.references import Reference, references, without_references
 from indexer.search.routing import Router
+from indexer.search.sufficiency import counted
 from indexer.search.vocabulary import load, unmixed
 
 VOCABULARY = load()
@@ -156,3 +157,30 @@ def test_a_vocabulary_that_no_rule_would_read_is_refused(tmp_path, text):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(Misconfigured, match=r"words\.toml"):
         load(str(path))
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Здравствуйте, подскажите пожалуйста, сколько стоит замена?", "сколько стоит замена?"),
+        ("Добрый день!\n\nА можно узнать, вы работаете в субботу? Спасибо!", "вы работаете в субботу?"),
+        ("Спасибо, а сколько ждать?", "а сколько ждать?"),
+        ("Hi! I'd like to know what the fee is, thanks in advance.", "what the fee is,"),
+        ("Сәлеметсіз бе! Айтыңызшы, баға қанша? Рахмет", "баға қанша?"),
+        ("Как списать бонусы Спасибо?", "Как списать бонусы Спасибо?"),
+        ("Приветственный бонус есть?", "Приветственный бонус есть?"),
+        ("Спасибо!", "Спасибо!"),
+        ("Hello", "Hello"),
+        ("", ""),
+    ],
+)
+def test_courtesies_around_a_question_are_not_read(said, asked):
+    """A name that looks like one, and a message that is nothing else, stay."""
+    assert VOCABULARY.without_courtesy(said) == asked
+
+
+def test_what_is_counted_is_a_thing():
+    words = VOCABULARY["ru"]
+    assert counted("Сколько времени длится замена?", words) == ""
+    assert counted("Сколько стоят билеты?", words) == ""
+    assert counted("Сколько билетов осталось?", words) == "билетов"
