@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Reason, Sources, State
-from indexer.errors import Exit, Misconfigured, NothingListed, Refused
+from indexer.errors import Exit, Misconfigured, NothingListed, Permanent, Refused, Retryable
 from indexer.pipeline import publish, work
 from indexer.pipeline.chunking import chunk_pages
 from indexer.pipeline.datasets import label_pages
@@ -121,6 +121,7 @@ class _Run:
         self.wiring.forget_raw(self.project)
         if self.request.wants("scrape"):
             self.scrape(visit)
+            self.require_pages(visit if whole else 0)
         elif self.request.wants("chunk"):
             self.reread(visit)
         if self.request.wants("chunk"):
@@ -153,6 +154,16 @@ class _Run:
         if visit:
             self.catalogue.close_visit(visit)
         count(self.report, self.catalogue.counts())
+
+    def require_pages(self, visit: int) -> None:
+        """A visit that found no page is over too: the next one asks again, maybe otherwise."""
+        from indexer.pipeline.scraping import require_pages
+
+        try:
+            require_pages(self.catalogue)
+        except (Permanent, Retryable):
+            self.end(visit)
+            raise
 
     def hold_back(self, visit: int) -> None:
         """Keep the last good version of pages whose new one is not to be believed unasked."""
@@ -318,11 +329,8 @@ class _Run:
         changes = self.telling.published(published)
         self.report.stale = sum(1 for _ in self.catalogue.stale())
         manifest = published.manifest
-        self.report.points, self.report.generation, self.report.published = (
-            manifest.points,
-            manifest.generation,
-            True,
-        )
+        self.report.published = True
+        self.report.points, self.report.generation = manifest.points, manifest.generation
         self.progress.say(f"Upload completed: {manifest.pages} pages, {manifest.points} chunks indexed")
         if not self.request.register:
             return Exit.DONE

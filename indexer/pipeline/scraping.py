@@ -76,12 +76,15 @@ async def scrape_all(  # noqa: PLR0913 - one argument per port: the wiring reads
             raw.prune(worth_keeping(catalogue))
     settle_duplicates(catalogue, artifacts, crawling.journal)
     settle_moves(catalogue, crawling.journal, visit)
-    _require_pages(catalogue)
     return crawling.report
 
 
-def _require_pages(catalogue: Catalogue) -> None:
-    """Raise if the project has no page at all, saying what became of its URLs."""
+def require_pages(catalogue: Catalogue) -> None:
+    """
+    Raise `Permanent` if the project has no page at all, saying what became of its URLs.
+
+    `Retryable` if all reasons may pass.
+    """
     counts = catalogue.counts()
     if counts.get(State.FETCHED, 0) + counts.get(State.INDEXED, 0):
         return

@@ -184,3 +184,17 @@ def test_nothing_is_written_into_the_home_folder(indexer, shop, tmp_path):
     indexer("init-project", "--name", "p", *sources(shop), HOME=str(home)).ok()
     indexer("search", "--project-name", "p", "замена масла", HOME=str(home)).ok()
     assert [path for path in home.rglob("*") if path.is_file()] == []
+
+
+def test_a_run_that_found_no_page_is_over_and_the_next_asks_again(indexer, shop):
+    """What it was refused for (an address, a 403) may be mended since."""
+    refused = indexer("init-project", "--name", "p", "--crawl", shop.url("/"), "--no-register")
+    assert "allow it with --allow-private" in refused.fails(1).err
+    assert ", ended " in indexer("status", "--project-name", "p").ok().out
+    report = (
+        indexer("seed", "--project-name", "p", "--allow-private", shop.host, "--json", "--no-register")
+        .ok()
+        .json
+    )
+    assert report["indexed"] > 0
+    assert report["failed"] == 0

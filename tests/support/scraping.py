@@ -15,7 +15,7 @@ from indexer.adapters.files import FileArtifacts
 from indexer.adapters.http import HttpFetch
 from indexer.adapters.raw import FileRaw
 from indexer.artifacts import Page, Sources
-from indexer.pipeline.scraping import ScrapeReport, scrape_all
+from indexer.pipeline.scraping import ScrapeReport, require_pages, scrape_all
 from indexer.ports import Render, UrlRow
 from indexer.settings import Settings, load
 from tests.support.web import Site
@@ -89,6 +89,7 @@ class Project:
             report = asyncio.run(run())
             if close:
                 catalogue.close_visit(visit)
+            require_pages(catalogue)
         finally:
             catalogue.close()
         self.reports.append(report)
