@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from indexer.search.rerank import Scores
     from indexer.search.vocabulary import Vocabulary
 
-log = logging.getLogger("indexer")
 
 _GENERIC: WeakKeyDictionary[Reader, Generic] = WeakKeyDictionary()
 
@@ -53,14 +51,14 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 def reranker(wiring: Wiring) -> Scores | None:
-    """The configured reranker, whose failures are warnings: an asker gets the order of search then."""
+    """
+    The configured reranker, whose failures are warnings: an asker gets the order of search then.
+
+    Raises `Misconfigured` for one that can never answer: its provider is unknown or has no key.
+    """
     from indexer.search.rerank import Forgiving
 
-    try:
-        return Forgiving(wiring.rerank) if wiring.rerank else None
-    except Misconfigured as error:
-        log.warning("%s; hits stay in the order of search", error)
-        return None
+    return Forgiving(wiring.rerank) if wiring.rerank else None
 
 
 def answer(wiring: Wiring, project: Project, question: str, wanted: Wanted) -> list[Hit]:
@@ -168,12 +166,12 @@ def search_reader(wiring: Wiring, reader: Reader, questions: list[str], wanted: 
             language=None
             if wanted.translations
             else partial(asker_language, wiring, reader.manifest.language, wanted.language),
-            generic=_generic(wiring, reader, embed) if embed else None,
+            generic=generic(wiring, reader, embed) if embed else None,
         ),
     )
 
 
-def _generic(wiring: Wiring, reader: Reader, embed: Any) -> Generic:
+def generic(wiring: Wiring, reader: Reader, embed: Any) -> Generic:
     """One for each open index: what it has learned is good for the next batch."""
     from indexer.search.generic import Generic
 

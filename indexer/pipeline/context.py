@@ -31,10 +31,12 @@ def answering(wiring: Wiring, project: Project) -> Iterator[Answerer]:
     policy = wiring.settings.policy
     vocabulary, datasets = load(policy.vocabulary), stored_datasets(project)
     with ask.opened(wiring, project) as reader:
+        embed = ask.embedder(wiring, reader)
         library = Library(
             reader,
             analyze=analyzer(reader.snapshot.analyzer, version=reader.snapshot.analyzer_version),
-            embed_queries=ask.embedder(wiring, reader),
+            embed_queries=embed,
+            generic=ask.generic(wiring, reader, embed),
             settings=wiring.settings.search,
             language=partial(ask.asker_language, wiring, reader.manifest.language, ""),
         )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from indexer.artifacts import Payload
 from indexer.ports import Reader, Where
 from indexer.search import hybrid
+from indexer.search.generic import Generic
 from indexer.settings import Search
 
 if TYPE_CHECKING:
@@ -69,12 +70,13 @@ class Library:
         embed_queries: Callable[[Sequence[str]], Sequence[Vector]],
         settings: Search,
         language: Callable[[str, Collection[str]], str] | None = None,
+        generic: Generic | None = None,
     ) -> None:
         self.reader = reader
         self.analyze = analyze
         self._embed = embed_queries
         self._settings = settings
-        self._extras = hybrid.Extras(language=language)
+        self._extras = hybrid.Extras(language=language, generic=generic)
 
     def find(
         self, queries: Sequence[str], shelf: Shelf, limit: int, **fields: tuple[str, ...]

@@ -168,7 +168,7 @@ def test_a_reranker_orders_hits_and_its_failure_is_a_warning(indexer, shop, tmp_
             assert failed.json == plain
             assert "r/m gave no order" in failed.err
             assert "good-key" not in failed.err
-        unset = indexer(*ask, question, **{**server("ok"), "RERANK_KEY": ""}).ok()
-        assert unset.json == plain
-        assert "no key" in unset.err
+        unset = {**server("ok"), "RERANK_KEY": ""}
+        indexer(*ask, question, **unset).fails(2, "no key")
+        assert indexer(*ask, "--no-rerank", question, **unset).ok().json == plain
         indexer(*evaluate, **server("down")).fails(1, "r/m gave no order", "HTTP 500")
