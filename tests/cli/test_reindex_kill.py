@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 
@@ -21,12 +22,21 @@ def _texts(indexer) -> list[str]:
     return [hit["text"] for hit in indexer(*words).ok().json]
 
 
-@pytest.mark.parametrize("command", ["reindex", "publish", "rollback", "gc"])
-def test_a_kill_leaves_the_index_whole_and_the_next_run_ends_it(indexer, command):
+KILLS = int(os.environ.get("INDEXER_TEST_KILLS", "2"))  # of each command
+
+
+@pytest.mark.timeout(30 * KILLS)
+@pytest.mark.parametrize(
+    ("command", "cloned"),
+    [("reindex", False), ("reindex", True), ("publish", True), ("rollback", False), ("gc", False)],
+)
+def test_a_kill_leaves_the_index_whole_and_the_next_run_ends_it(indexer, tmp_path, command, cloned):
     moments = random.Random(command)
+    if cloned:
+        (tmp_path / "indexer.toml").write_text("[index]\nclone_from = 1\n", encoding="utf-8")
     with open_shop(PAGES) as site:
         indexer("init-project", "--name", "p", *sources(site)).ok()
-        for trial in (1, 2):
+        for trial in range(1, KILLS + 1):
             site.page("/u/3", html("Услуга 3", f"<p>Услуга номер 3 подорожала: {trial}777 рублей.</p>"))
             if command == "publish":
                 indexer("reindex", "--project-name", "p", "--until-phase", "scrape").ok()
