@@ -69,12 +69,11 @@ def read(
     text = markdown.render(done.blocks)
     language = parsed.language or metadata.guess_language(text)
     told = structured.Facts(parsed.found, text, language)
-    data = told.page
-    if data and not orders.is_about(text):
-        parts = [orders.spared(said) for said in data]
-        ordered += [order for _, order in parts if order]
-        data = [said for said, _ in parts if said]
+    data, beside = told.page, told.beside
+    if (data or beside) and not orders.is_about(text):
+        data, beside = (_spared(lines, ordered) for lines in (data, beside))
     shown, apart = structured.divide(data, walk.blocks)
+    apart += beside
     text = "\n\n".join(filter(None, [text, *shown]))
     lines = site.facts(left, walk.contacts, "\n\n".join([text, *apart]))
     unseen = _hidden([*ordered, *walk.unseen], raw)
@@ -86,7 +85,7 @@ def read(
                 keep=keep,
                 left=done.left,
                 hidden=unseen,
-                data=data,
+                data=[*data, *beside],
                 site=[*lines, *told.site],
             )
         )
@@ -142,6 +141,13 @@ def _parse(raw: bytes, url: str) -> _Parsed:
 def encode(html: str) -> bytes:
     """UTF-8 for the parser; what it cannot hold is replaced."""
     return html.replace("\x00", "").encode("utf-8", "replace")
+
+
+def _spared(lines: list[str], ordered: list[str]) -> list[str]:
+    """Lines without orders to a model, which are added to `ordered`."""
+    parts = [orders.spared(line) for line in lines]
+    ordered += [order for _, order in parts if order]
+    return [line for line, _ in parts if line]
 
 
 def _hidden(unseen: list[str], raw: bytes) -> tuple[str, ...]:

@@ -8,36 +8,54 @@ its text.
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import unquote
 
 from selectolax.lexbor import LexborHTMLParser
 
 from indexer.extract.blocks import Block
-from indexer.extract.text import squeeze, visible
+from indexer.extract.known import Known
+from indexer.extract.schema_values import (
+    duration_of,
+    features_of,
+    hours_of,
+    measure_of,
+    price_of,
+    rating_of,
+    salary_of,
+    several,
+    steps_of,
+    text_of,
+)
 
 _MAX_SCRIPT = 1_000_000  # characters
 _MAX_OBJECTS = 400
 _MAX_LINES = 120
-_ENCODED = 2  # spaces of a text that is written as part of an address
-_TAG = re.compile(r"<[^<>]*>")
-_TOKEN = re.compile(r"\w+")
 _LABELS: dict[str, dict[str, str]] = {
     "ru": {
         "brand": "Бренд", "sku": "Артикул", "price": "Цена", "availability": "Наличие", "rating": "Рейтинг",
         "telephone": "Телефон", "email": "E-mail", "address": "Адрес", "openingHours": "Часы работы",
         "startDate": "Начало", "endDate": "Конец", "location": "Место", "jobTitle": "Должность", "salary": "Зарплата",
-        "priceRange": "Цены", "organizer": "Организатор", "author": "Автор", "step": "Шаг", "ingredients": "Ингредиенты",
+        "priceRange": "Цены", "organizer": "Организатор", "author": "Автор", "step": "Шаги", "recipeIngredient": "Ингредиенты",
+        "checkinTime": "Заезд", "checkoutTime": "Выезд", "amenityFeature": "Удобства", "paymentAccepted": "Оплата",
+        "areaServed": "Где работает", "numberOfRooms": "Номеров", "starRating": "Звёзд", "employmentType": "Занятость",
+        "jobLocation": "Место работы", "validThrough": "Действует до", "courseMode": "Формат", "courseWorkload": "Объём",
+        "provider": "Исполнитель", "performer": "Выступает", "doorTime": "Вход", "totalTime": "Время", "duration": "Длительность",
+        "color": "Цвет", "material": "Материал", "weight": "Вес", "size": "Размер", "model": "Модель", "offers": "Цены",
+        "closed": "закрыто",
     },
     "en": {
         "brand": "Brand", "sku": "SKU", "price": "Price", "availability": "Availability", "rating": "Rating",
         "telephone": "Phone", "email": "E-mail", "address": "Address", "openingHours": "Opening hours",
         "startDate": "Start", "endDate": "End", "location": "Location", "jobTitle": "Position", "salary": "Salary",
-        "priceRange": "Price range", "organizer": "Organizer", "author": "Author", "step": "Step", "ingredients": "Ingredients",
+        "priceRange": "Price range", "organizer": "Organizer", "author": "Author", "step": "Steps", "recipeIngredient": "Ingredients",
+        "checkinTime": "Check-in", "checkoutTime": "Check-out", "amenityFeature": "Amenities", "paymentAccepted": "Payment",
+        "areaServed": "Area served", "numberOfRooms": "Rooms", "starRating": "Stars", "employmentType": "Employment",
+        "jobLocation": "Job location", "validThrough": "Valid through", "courseMode": "Format", "courseWorkload": "Workload",
+        "provider": "Provider", "performer": "Performer", "doorTime": "Doors", "totalTime": "Time", "duration": "Duration",
+        "color": "Colour", "material": "Material", "weight": "Weight", "size": "Size", "model": "Model", "offers": "Prices",
+        "closed": "closed",
     },
 }  # fmt: skip
 _PRODUCTS = frozenset(
@@ -104,6 +122,28 @@ _EVENTS = frozenset(
 )
 
 
+_SERVICES = frozenset(
+    ("Service", "FinancialProduct", "Course", "TouristTrip", "Accommodation", "HotelRoom", "Trip", "MenuItem")
+)
+_HOW_TO = frozenset(("HowTo", "Recipe"))
+_OF_PRODUCTS = (
+    "rating",
+    "color",
+    "material",
+    "size",
+    "weight",
+    "width",
+    "height",
+    "depth",
+    "model",
+    "warranty",
+)
+_OF_PLACES = (
+    "address", "telephone", "email", "openingHours", "priceRange", "checkinTime", "checkoutTime", "amenityFeature",
+    "numberOfRooms", "starRating", "paymentAccepted", "areaServed", "rating",
+)  # fmt: skip
+
+
 def objects(tree: LexborHTMLParser) -> list[dict[str, Any]]:
     """Every JSON-LD object of the page, nested ones after their parents."""
     found: list[dict[str, Any]] = []
@@ -160,18 +200,26 @@ def types_of(found: list[dict[str, Any]]) -> set[str]:
 
 
 class Facts:
-    """The readable lines of a page's objects: `page` for the page, `site` for what the whole site repeats."""
+    """
+    The readable lines of a page's objects.
+
+    `page`: of the page's text where the page shows them; `beside`: of its facts, shown or
+    not (lines put together of single values); `site`: what the whole site repeats.
+    """
 
     def __init__(self, found: list[dict[str, Any]], text: str, language: str) -> None:
         self.page: list[str] = []
+        self.beside: list[str] = []
         self.site: list[str] = []
-        self._labels = _LABELS["ru" if language in ("ru", "kk", "ky", "be", "uk") else "en"]
-        self._known = _Known(text)
+        self._language = "ru" if language in ("ru", "kk", "ky", "be", "uk") else "en"
+        self._labels = _LABELS[self._language]
+        self._known = Known(text)
         self._prices: set[str] = set()
         self._variants, others = _linked_products(found)
+        told_there = _told_with_others(found)
         for item in found:
-            if id(item) in others:
-                continue  # of another page: this one only names it
+            if id(item) in others or id(item) in told_there:
+                continue  # of another page: this one only names it; or told with what it belongs to
             types = kinds(item)
             if "Question" in types:
                 self._question(item)
@@ -182,10 +230,16 @@ class Facts:
             elif types & _EVENTS:
                 self._event(item)
             elif "Person" in types and (item.get("telephone") or item.get("email")):
-                self._lines(self.page, _text(item.get("name")), ("jobTitle", "telephone", "email"), item)
+                self._lines(self.page, text_of(item.get("name")), ("jobTitle", "telephone", "email"), item)
             elif "JobPosting" in types:
                 self._job(item)
-            if len(self.page) > _MAX_LINES:
+            elif types & _SERVICES:
+                self._service(item)
+            elif "Offer" in types and isinstance(item.get("itemOffered"), dict):
+                self._priced(text_of(item["itemOffered"].get("name")), item)
+            elif types & _HOW_TO:
+                self._how_to(item)
+            if len(self.page) + len(self.beside) > _MAX_LINES:
                 break
 
     def _add(self, to: list[str], line: str) -> None:
@@ -195,7 +249,7 @@ class Facts:
     def _lines(self, to: list[str], name: str, keys: tuple[str, ...], item: dict[str, Any]) -> None:
         new = []
         for key in keys:
-            value = _text(item.get(key))
+            value = text_of(item.get(key))
             if value and not self._known.holds(value):
                 new.append(f"{self._labels.get(key, key)}: {value}")
         if new:
@@ -205,60 +259,132 @@ class Facts:
     def _question(self, item: dict[str, Any]) -> None:
         answers = item.get("acceptedAnswer") or item.get("suggestedAnswer")
         first = answers[0] if isinstance(answers, list) and answers else answers
-        question = _text(item.get("name") or item.get("text"))
-        answer = _text(first.get("text")) if isinstance(first, dict) else ""
+        question = text_of(item.get("name") or item.get("text"))
+        answer = text_of(first.get("text")) if isinstance(first, dict) else ""
         if question and answer and not self._known.holds(answer):
             self.page.append(f"### {question}\n\n{answer}")
 
     def _product(self, item: dict[str, Any]) -> None:
-        name = _text(item.get("name"))
-        facts = dict(item)
-        offers = item.get("offers")
-        for offer in (offers if isinstance(offers, list) else [offers])[:20]:
-            if isinstance(offer, dict):
-                price = _text(offer.get("price") or offer.get("lowPrice"))
-                told = id(item) in self._variants and price in self._prices
-                if price and not told and not self._known.holds_number(price):
-                    facts["price"] = f"{price} {_text(offer.get('priceCurrency'))}".strip()
-                    self._prices.add(price)
-                    break
+        name = text_of(item.get("name"))
+        facts: dict[str, Any] = {"brand": item.get("brand"), "sku": item.get("sku")}
+        for offer in several(item.get("offers")):
+            price, written = price_of(offer)
+            told = id(item) in self._variants and price in self._prices
+            if price and not told and not self._known.holds_number(price):
+                facts["price"] = written
+                self._prices.add(price)
+                break
         if id(item) in self._variants:  # a size more; worth a line if it costs something else
             if "price" in facts:
                 self._lines(self.page, name, ("price",), facts)
             return
-        facts = {k: facts.get(k) for k in ("price", "brand", "sku") if facts.get(k)}
         if "price" in facts or (name and not self._known.holds(name)):
             self._lines(self.page, name, ("price", "brand", "sku"), facts)
-        description = _text(item.get("description"))
+        told_of = {key: measure_of(item.get(key)) for key in _OF_PRODUCTS}
+        told_of["rating"] = rating_of(item.get("aggregateRating"))
+        self._lines(self.beside, name, _OF_PRODUCTS, told_of)
+        for feature in several(item.get("additionalProperty")):
+            self._add(self.beside, features_of([feature]))
+        description = text_of(item.get("description"))
         if description and description != name and not self._known.holds(description):
             self._add(self.page, description)
 
+    def _priced(self, name: str, offer: dict[str, Any]) -> None:
+        """A line for something with a price: both are the fact."""
+        price, written = price_of(offer)
+        if name and price and not (self._known.holds(name) and self._known.holds_number(price)):
+            self._add(self.beside, f"{name}. {self._labels['price']}: {written}")
+
+    def _service(self, item: dict[str, Any]) -> None:
+        name = text_of(item.get("name"))
+        for offer in several(item.get("offers")):
+            if isinstance(offer, dict):
+                self._priced(text_of(offer.get("name")) or name, offer)
+        course = {
+            **item,
+            **next((one for one in several(item.get("hasCourseInstance")) if isinstance(one, dict)), {}),
+        }
+        told = {
+            "provider": item.get("provider"),
+            "areaServed": item.get("areaServed"),
+            "startDate": course.get("startDate"),
+            "courseMode": course.get("courseMode"),
+            "courseWorkload": self._duration(course.get("courseWorkload")),
+            "duration": self._duration(item.get("duration") or item.get("timeRequired")),
+            "amenityFeature": features_of(item.get("amenityFeature")),
+        }
+        self._lines(self.beside, name, tuple(told), told)
+        description = text_of(item.get("description"))
+        if description and not self._known.holds(description):
+            self._add(self.beside, f"{name}. {description}" if name else description)
+
+    def _how_to(self, item: dict[str, Any]) -> None:
+        told = {
+            "totalTime": self._duration(item.get("totalTime")),
+            "recipeIngredient": item.get("recipeIngredient"),
+            "step": steps_of(item.get("step") or item.get("recipeInstructions")),
+        }
+        self._lines(self.beside, text_of(item.get("name")), tuple(told), told)
+
     def _place(self, item: dict[str, Any]) -> None:
-        hours = _hours(item)
-        facts = {**item, "openingHours": hours} if hours else item
-        self._lines(
-            self.site,
-            _text(item.get("name")),
-            ("address", "telephone", "email", "openingHours", "priceRange"),
-            facts,
-        )
+        told = {
+            **{key: item.get(key) for key in _OF_PLACES},
+            "openingHours": hours_of(item, self._labels["closed"]),
+            "amenityFeature": features_of(item.get("amenityFeature")),
+            "starRating": rating_of(item.get("starRating")),
+            "rating": rating_of(item.get("aggregateRating")),
+        }
+        self._lines(self.site, text_of(item.get("name")), _OF_PLACES, told)
 
     def _event(self, item: dict[str, Any]) -> None:
-        self._lines(self.page, _text(item.get("name")), ("startDate", "endDate", "location"), item)
+        name = text_of(item.get("name"))
+        keys = ("startDate", "endDate", "doorTime", "location", "performer")
+        places = [
+            f"{text_of(one)}, {text_of(one['address'])}"
+            for one in several(item.get("location"))
+            if isinstance(one, dict) and one.get("name") and one.get("address")
+        ]
+        self._lines(self.page, name, keys, {**item, "location": places or item.get("location")})
+        for offer in several(item.get("offers")):
+            if isinstance(offer, dict):
+                self._priced(" – ".join(filter(None, (name, text_of(offer.get("name"))))), offer)
 
     def _job(self, item: dict[str, Any]) -> None:
-        description = _text(item.get("description"))
+        title = text_of(item.get("title"))
+        place = [one.get("address") for one in several(item.get("jobLocation")) if isinstance(one, dict)]
+        told = {
+            "salary": salary_of(item.get("baseSalary"), self._language),
+            "employmentType": text_of(item.get("employmentType")).replace("_", " ").lower(),
+            "jobLocation": place,
+            "validThrough": item.get("validThrough"),
+        }
+        self._lines(self.beside, title, tuple(told), told)
+        description = text_of(item.get("description"))
         if description and not self._known.holds(description):
-            self._add(self.page, f"{_text(item.get('title'))}. {description}")
+            self._add(self.page, f"{title}. {description}")
+
+    def _duration(self, value: Any) -> str:
+        return duration_of(value, self._language)
 
 
 def divide(lines: list[str], blocks: Iterable[Block]) -> tuple[list[str], list[str]]:
     """*lines* apart: those whose words the page's *blocks* show, and those that it tells machines alone."""
     if not lines:
         return [], []
-    seen = _Known("\n".join(block.text for block in blocks))
+    seen = Known("\n".join(block.text for block in blocks))
     shown = [line for line in lines if seen.holds(line)]
     return shown, [line for line in lines if line not in shown]
+
+
+def _told_with_others(found: list[dict[str, Any]]) -> set[int]:
+    """`id`s of places of events and jobs, which are not the site's own, and of the dates of courses."""
+    belonging: list[Any] = []
+    for item in found:
+        if kinds(item) & (_EVENTS | {"JobPosting"}):
+            belonging += [*several(item.get("location")), *several(item.get("jobLocation"))]
+        belonging += several(item.get("hasCourseInstance"))
+    inner = [one.get("address") for one in belonging if isinstance(one, dict)]
+    return {id(one) for one in (*belonging, *inner) if isinstance(one, dict)}
 
 
 def _linked_products(found: list[dict[str, Any]]) -> tuple[set[int], set[int]]:
@@ -270,70 +396,3 @@ def _linked_products(found: list[dict[str, Any]]) -> tuple[set[int], set[int]]:
             value = item.get(key) or []
             into.update(id(v) for v in (value if isinstance(value, list) else [value]))
     return variants, others
-
-
-class _Known:
-    """What the text says, for asking whether a fact is new."""
-
-    def __init__(self, text: str) -> None:
-        self._tokens = _TOKEN.findall(text.lower())
-        self._flat = " " + " ".join(self._tokens) + " "
-        self._bag = frozenset(self._tokens)
-        self._digits = re.sub(r"[^\d]+", "", text)
-
-    def holds(self, fact: str) -> bool:
-        """Whether the words of *fact* stand in the text: in a row, or nearly all of them."""
-        tokens = _TOKEN.findall(fact.lower())
-        if not tokens:
-            return True
-        if " " + " ".join(tokens[:12]) + " " in self._flat:
-            return True
-        digits = re.sub(r"\D+", "", fact)
-        if len(digits) >= 7 and len(digits) * 2 >= len(fact.replace(" ", "")):
-            return digits[-9:] in self._digits
-        known = sum(t in self._bag for t in tokens)
-        return known >= len(tokens) * (0.9 if len(tokens) < 30 else 0.8)
-
-    def holds_number(self, number: str) -> bool:
-        """Whether an amount stands in the text, however its digits are grouped."""
-        whole = re.sub(r"\D+", "", number.partition(".")[0] if "." in number[-3:] else number)
-        return not whole or whole in self._digits
-
-
-def _text(value: Any) -> str:
-    """A readable string of a JSON-LD value: names of objects, parts of addresses, no markup."""
-    if value is None or isinstance(value, bool):
-        return ""
-    if isinstance(value, (int, float)):
-        return f"{value:g}" if isinstance(value, float) else str(value)
-    if isinstance(value, list):
-        return ", ".join(filter(None, (_text(v) for v in value[:20])))
-    if isinstance(value, dict):
-        if "streetAddress" in value or "addressLocality" in value:
-            parts = ("postalCode", "addressCountry", "addressRegion", "addressLocality", "streetAddress")
-            return ", ".join(dict.fromkeys(filter(None, (_text(value.get(p)) for p in parts))))
-        for key in ("name", "@value", "text", "address", "value", "telephone"):
-            if value.get(key):
-                return (
-                    _text(value[key]) if not isinstance(value[key], (dict, list)) or key == "address" else ""
-                )
-        return ""
-    text = html.unescape(html.unescape(str(value)))  # some programs escape what is escaped
-    if " " not in text and text.count("%20") >= _ENCODED:
-        text = unquote(text)
-    if text.startswith(("http://", "https://", "data:", "#")) and " " not in text:
-        return text.rpartition("/")[2] if "schema.org/" in text else ""
-    return squeeze(visible(_TAG.sub(" ", text)))
-
-
-def _hours(item: dict[str, Any]) -> str:
-    given = item.get("openingHoursSpecification") or []
-    lines = []
-    for spec in (given if isinstance(given, list) else [given])[:14]:
-        if isinstance(spec, dict) and spec.get("opens"):
-            days = spec.get("dayOfWeek")
-            names = ", ".join(
-                str(d).rpartition("/")[2] for d in (days if isinstance(days, list) else [days]) if d
-            )
-            lines.append(f"{names} {_text(spec.get('opens'))}–{_text(spec.get('closes'))}".strip())
-    return "; ".join(dict.fromkeys(lines)) or _text(item.get("openingHours"))
