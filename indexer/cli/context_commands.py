@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from indexer.cli.options import ProjectName
+from indexer.cli.options import NoRerank, ProjectName
 from indexer.cli.session import Session, command
 from indexer.errors import Exit, Misconfigured
 
@@ -30,6 +30,7 @@ def context(
     history: Annotated[
         str, typer.Option("--history", help="Earlier turns {role, content}: a JSON list, or one a line.")
     ] = "",
+    no_rerank: NoRerank = False,
 ) -> None:
     """Show what a bot is handed: fragments under the source policy, and whether they suffice."""
     from indexer.pipeline import context as contexts
@@ -42,10 +43,10 @@ def context(
     project = session.project(project_name)
     wiring = session.wiring(project)
     if questions:
-        for found in contexts.contexts(wiring, project, questions):
+        for found in contexts.contexts(wiring, project, questions, rerank=not no_rerank):
             session.console.data(found)
         return
-    found = contexts.context(wiring, project, query, history=history)
+    found = contexts.context(wiring, project, query, history=history, rerank=not no_rerank)
     session.console.result(found, as_text(found))
 
 

@@ -29,6 +29,7 @@ class RenderMode(StrEnum):
 
 
 ProjectName = Annotated[str, typer.Option("--project-name", help="The project's name (see `indexer list`).")]
+NoRerank = Annotated[bool, typer.Option("--no-rerank", help="Leave the reranker of [search] rerank out.")]
 Name = Annotated[str, typer.Argument(metavar="[NAME]", help="The project's name, as --project-name.")]
 Language = Annotated[str, typer.Option(help="Language of the site: ru or en (default: each page's own).")]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from indexer.cli.options import ProjectName
+from indexer.cli.options import NoRerank, ProjectName
 from indexer.cli.session import Session, command
 from indexer.errors import Misconfigured
 
@@ -63,9 +63,7 @@ def search(  # noqa: PLR0913 - options of a person
             "--group/--no-group", help="Hits are pages, with their best chunks (default: [search] group)."
         ),
     ] = None,
-    no_rerank: Annotated[
-        bool, typer.Option("--no-rerank", help="Leave the reranker of [search] rerank out.")
-    ] = False,
+    no_rerank: NoRerank = False,
     language: Annotated[
         str, typer.Option("--language", help="The asker's, of pages in several (default: the question's).")
     ] = "",

@@ -20,8 +20,8 @@ from indexer.search.dialogue import Answerer
 
 
 @contextlib.contextmanager
-def answering(wiring: Wiring, project: Project) -> Iterator[Answerer]:
-    """An open index with the project's policy and vocabulary."""
+def answering(wiring: Wiring, project: Project, *, rerank: bool = True) -> Iterator[Answerer]:
+    """An open index with the project's policy and vocabulary. `rerank`: ask the reranker, if there is one."""
     from indexer.index.analysis import analyzer
     from indexer.search.gather import Gatherer
     from indexer.search.library import Library
@@ -37,6 +37,7 @@ def answering(wiring: Wiring, project: Project) -> Iterator[Answerer]:
             analyze=analyzer(reader.snapshot.analyzer, version=reader.snapshot.analyzer_version),
             embed_queries=embed,
             generic=ask.generic(wiring, reader, embed),
+            rerank=ask.reranker(wiring) if rerank else None,
             settings=wiring.settings.search,
             language=partial(ask.asker_language, wiring, reader.manifest.language, ""),
         )
@@ -44,16 +45,18 @@ def answering(wiring: Wiring, project: Project) -> Iterator[Answerer]:
         yield Answerer(Router(vocabulary, datasets, language=project.language), gatherer)
 
 
-def context(wiring: Wiring, project: Project, question: str, *, history: str = "") -> Context:
+def context(
+    wiring: Wiring, project: Project, question: str, *, history: str = "", rerank: bool = True
+) -> Context:
     """The context of one question. `history`: a JSON or JSON Lines file of turns."""
     turns = _history(list(_turns(history))) if history else ()
-    with answering(wiring, project) as answerer:
+    with answering(wiring, project, rerank=rerank) as answerer:
         return answerer.answer(question, turns)
 
 
-def contexts(wiring: Wiring, project: Project, name: str) -> Iterator[Context]:
+def contexts(wiring: Wiring, project: Project, name: str, *, rerank: bool = True) -> Iterator[Context]:
     """One for each `{id, question, history?}` of a JSON Lines file, in order."""
-    with answering(wiring, project) as answerer:
+    with answering(wiring, project, rerank=rerank) as answerer:
         for record in read_lines(name, needs=("id", "question")):
             if not record["question"].strip():
                 raise Misconfigured(f"{name}: the question {record['id']} is empty; ask something")

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 from indexer.artifacts import Payload
 from indexer.ports import Reader, Where
 from indexer.search import hybrid
+from indexer.search.arrange import Place
 from indexer.search.generic import Generic
+from indexer.search.rerank import Scores, reordered
 from indexer.settings import Search
 
 if TYPE_CHECKING:
@@ -58,8 +60,8 @@ class Shelf(Struct, frozen=True, kw_only=True):
 
 class Library:
     """
-    One open index. `embed_queries`: questions → unit vectors. `language`: which of some languages
-    a question is in; with it, no page comes in two languages.
+    One open index. `embed_queries`: questions → unit vectors. `language`, `rerank`, `generic`:
+    as in `hybrid.Extras`; what all queries found together is reranked once, by the first of them.
     """
 
     def __init__(
@@ -71,11 +73,13 @@ class Library:
         settings: Search,
         language: Callable[[str, Collection[str]], str] | None = None,
         generic: Generic | None = None,
+        rerank: Scores | None = None,
     ) -> None:
         self.reader = reader
         self.analyze = analyze
         self._embed = embed_queries
         self._settings = settings
+        self._rerank = rerank
         self._extras = hybrid.Extras(language=language, generic=generic)
 
     def find(
@@ -85,12 +89,13 @@ class Library:
         asked = [query for query in dict.fromkeys(queries) if query.strip()]
         if not asked or shelf.layers == () or shelf.languages == ():
             return []
+        depth = max(limit, self._settings.rerank_depth) if self._rerank else limit
         lists = hybrid.search_many(
             self.reader,
             asked,
             analyze=self.analyze,
             embed_queries=self._embed,
-            limit=limit,
+            limit=depth,
             settings=self._settings,
             where=shelf.where(**fields),
             extras=self._extras,
@@ -101,8 +106,13 @@ class Library:
             for rank, hit in enumerate(hits):
                 scores[hit.id] = scores.get(hit.id, 0.0) + 1 / (_RANKS + rank)
                 dense[hit.id] = max(dense.get(hit.id, 0.0), hit.dense.score if hit.dense else 0.0)
-        best = sorted(scores, key=lambda name: (-scores[name], name))[:limit]
+        best = sorted(scores, key=lambda name: (-scores[name], name))[:depth]
         payloads = self.reader.payloads(best)
+        if self._rerank:
+            places = [Place(name, scores[name]) for name in best]
+            first = self._settings.rerank_depth
+            ordered = reordered(asked[0], places, payloads, rerank=self._rerank, depth=first)
+            best = [place.id for place in ordered][:limit]
         return [
             Piece(id=name, payload=payloads[name], score=scores[name], dense=dense[name]) for name in best
         ]

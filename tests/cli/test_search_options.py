@@ -172,3 +172,15 @@ def test_a_reranker_orders_hits_and_its_failure_is_a_warning(indexer, shop, tmp_
         indexer(*ask, question, **unset).fails(2, "no key")
         assert indexer(*ask, "--no-rerank", question, **unset).ok().json == plain
         indexer(*evaluate, **server("down")).fails(1, "r/m gave no order", "HTTP 500")
+
+        context = ("context", "--project-name", "p", "--json")
+        search_order = indexer(*context, question).ok().json
+        asked = len(api.asked)
+        indexer(*context, "садовая", **server("ok")).ok()
+        assert len(api.asked) > asked
+        assert {one["query"] for one in api.asked[asked:]} == {"садовая"}
+        failed = indexer(*context, question, **server("down")).ok()
+        assert failed.json == search_order
+        assert "r/m gave no order" in failed.err
+        indexer(*context, question, **unset).fails(2, "no key")
+        assert indexer(*context, "--no-rerank", question, **unset).ok().json == search_order
