@@ -151,6 +151,7 @@ class Policy(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     the first of `order`); others only explain. `hidden`: never shown, but for routes that
     `unlock` names with them. `fallback_languages`: where the question's own has no ground;
     empty: any. `vocabulary`: a TOML file of words that are joined to those shipped.
+    `max_chars`: of all fragments of a context as text, each under its source's line; 0: any.
     """
 
     order: tuple[str, ...] = ("norm", "commentary", "faq", "deprecated")
@@ -163,6 +164,7 @@ class Policy(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     vocabulary: str = ""
     fragments: Positive = 8
     broad_fragments: Positive = 24
+    max_chars: Count = 0
     coverage: Annotated[float, Meta(ge=0, le=1)] = 0.6
 
 

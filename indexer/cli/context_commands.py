@@ -31,6 +31,14 @@ def context(
         str, typer.Option("--history", help="Earlier turns {role, content}: a JSON list, or one a line.")
     ] = "",
     no_rerank: NoRerank = False,
+    max_chars: Annotated[
+        int | None,
+        typer.Option(
+            "--max-chars",
+            min=0,
+            help="Whole fragments of so many characters in all; 0: any (default: [policy] max_chars).",
+        ),
+    ] = None,
 ) -> None:
     """Show what a bot is handed: fragments under the source policy, and whether they suffice."""
     from indexer.pipeline import context as contexts
@@ -41,7 +49,7 @@ def context(
     if history and questions:
         raise Misconfigured("with --in, each question has its own history; leave --history out")
     project = session.project(project_name)
-    wiring = session.wiring(project)
+    wiring = session.wiring(project, {"policy": {"max_chars": max_chars}})
     if questions:
         for found in contexts.contexts(wiring, project, questions, rerank=not no_rerank):
             session.console.data(found)
@@ -78,6 +86,7 @@ def redteam(
             for name, names in report["changes"].items()
             if names and name != "new"
         ),
+        *(f"  skipped: {name}: its `setup` needs an index of its own" for name in report["skipped"]),
         *(f"  {name}" for name in report["files"]),
     ]
     session.console.result(report, "\n".join(lines))

@@ -121,8 +121,10 @@ def evaluate(
     found, scores = ask.evaluate(wiring, project, questions)
     changes = reports.compare(before, found) if before else []
     ask.write_reports(report or [], found, scores, changes)
-    lines = [f"{'mode':<24}{'nDCG@10':>22}{'Recall@5':>22}{'MRR@10':>22}{'questions':>11}"]
-    lines += [_figures(name, figures) for name, figures in reports.rows(scores)]
+    rows = reports.rows(scores)
+    width = max(24, *(len(name) + 1 for name, _ in rows))
+    lines = [f"{'mode':<{width}}{'nDCG@10':>22}{'Recall@5':>22}{'MRR@10':>22}{'questions':>11}"]
+    lines += [_figures(name, figures, width=width) for name, figures in rows]
     lines += [
         f"{one.mode} {one.figure}: {one.before:.3f} → {one.after:.3f} "
         f"({one.after - one.before:+.3f} [{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]: {one.verdict})"
@@ -171,9 +173,9 @@ def export(
     sys.stdout.flush()
 
 
-def _figures(name: str, figures: dict[str, Any]) -> str:
+def _figures(name: str, figures: dict[str, Any], *, width: int) -> str:
     cells = [
         f"{figures[key]:.3f} [{bounds[0]:.3f}, {bounds[1]:.3f}]"
         for key, bounds in figures["interval"].items()
     ]
-    return f"{name:<24}" + "".join(f"{cell:>22}" for cell in cells) + f"{figures['questions']:>11}"
+    return f"{name:<{width}}" + "".join(f"{cell:>22}" for cell in cells) + f"{figures['questions']:>11}"

@@ -76,6 +76,16 @@ class Conflict(Struct, frozen=True, kw_only=True):
     fragments: tuple[int, ...]
 
 
+class LeftOut(Struct, frozen=True, kw_only=True):
+    """A fragment for which the size of the context had no room."""
+
+    id: str
+    source: str
+    article: str
+    point: str
+    aspect: int | None
+
+
 class Background(Struct, frozen=True, kw_only=True):
     """
     What was said before and the question depends on; empty fields: nothing that is certain.
@@ -108,6 +118,7 @@ class Context(Struct, frozen=True, kw_only=True):
 
     `sufficiency`: `sufficient`, `weak` or `empty`, with a `reason`; `fallback`: `none`,
     `not_found` or `insufficient`. `question` is the target, `background` what it leans on.
+    `left_out`: what did not fit into the size that was allowed; a conflict names its sources too.
     """
 
     id: str | int | None
@@ -124,6 +135,7 @@ class Context(Struct, frozen=True, kw_only=True):
     aspects: tuple[Aspect, ...]
     conflicts: tuple[Conflict, ...]
     signals: Signals
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def as_text(context: Context) -> str:
@@ -143,10 +155,17 @@ def as_text(context: Context) -> str:
         f"Conflict: {_article(one.article)} {one.point}: fragments {', '.join(map(str, one.fragments))}"
         for one in context.conflicts
     ]
-    return "\n\n".join(["\n".join(head), *map(_block, context.fragments)])
+    if context.left_out:
+        places = dict.fromkeys(
+            " ".join(filter(None, (_article(one.article), one.point))) or one.source
+            for one in context.left_out
+        )
+        head.append(f"Left out for size: {len(context.left_out)} fragments ({', '.join(places)})")
+    return "\n\n".join(["\n".join(head), *map(block_of, context.fragments)])
 
 
-def _block(fragment: Fragment) -> str:
+def block_of(fragment: Fragment) -> str:
+    """A fragment as text, under the line that names its source."""
     facts = (
         fragment.dataset,
         fragment.layer,

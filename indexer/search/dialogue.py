@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from indexer.search import routing
+from indexer.search.budget import renumbered, within
 from indexer.search.context import (
     INSUFFICIENT,
     NONE,
@@ -189,6 +190,10 @@ class Answerer:
             if sufficiency == SUFFICIENT or one.task.layers is None or piece.payload.layer in one.task.layers
         ]
         fragments = [self._fragment(number, piece, question) for number, piece in enumerate(pieces, 1)]
+        conflicts = _conflicts(fragments)
+        fitting, left = within(fragments, self.gatherer.policy.max_chars)
+        if left and sufficiency == SUFFICIENT and (lost := _lost(fragments, fitting)):
+            sufficiency, reason = WEAK, lost
         fallback = NONE
         if sufficiency != SUFFICIENT:
             fallback = NOT_FOUND if sufficiency == EMPTY else INSUFFICIENT
@@ -203,7 +208,7 @@ class Answerer:
             sufficiency=sufficiency,
             reason=reason,
             fallback=fallback,
-            fragments=tuple(fragments),
+            fragments=tuple(fitting),
             aspects=tuple(
                 Aspect(
                     number=one.task.number,
@@ -215,11 +220,12 @@ class Answerer:
                 for one in found
                 if one.task.number is not None
             ),
-            conflicts=_conflicts(fragments),
+            conflicts=tuple(renumbered(conflicts, fragments, fitting)),
+            left_out=tuple(left),
             signals=Signals(
                 overview=question.route in (routing.BROAD, routing.SENSITIVE),
-                project=any(one.status not in IN_FORCE and not one.deprecated for one in fragments),
-                deprecated=any(one.deprecated for one in fragments),
+                project=any(one.status not in IN_FORCE and not one.deprecated for one in fitting),
+                deprecated=any(one.deprecated for one in fitting),
             ),
         )
 
@@ -277,6 +283,16 @@ class Answerer:
             role=piece.role,
             body=f"{payload.context}\n{payload.text}" if payload.context else payload.text,
         )
+
+
+def _lost(fragments: Sequence[Fragment], fitting: Sequence[Fragment]) -> str:
+    """Why a context is not enough whose size has no room for a part of the question; empty if it is."""
+    missing = {one.aspect for one in fragments} - {one.aspect for one in fitting}
+    if not missing:
+        return ""
+    parts = ", ".join(str(number) for number in sorted(filter(None, missing)))
+    of = f" of part {parts}" if parts else ""
+    return f"no fragment{of} fits into the size that is allowed (policy.max_chars)"
 
 
 def _overall(found: Sequence[Found]) -> tuple[str, str]:

@@ -90,6 +90,22 @@ def _layers(row):
     return [one["layer"] for one in row["fragments"]]
 
 
+def _check_size(marina, row):
+    """Whole fragments within a size, the others named; none that fits is not enough."""
+    whole = [one["body"] for one in row["fragments"]]
+    ask = ("context", "--project-name", "marina", row["question"])
+    few = marina(*ask, "--max-chars", "200", "--json").ok().json
+    assert 0 < len(few["fragments"]) < len(whole)
+    assert len(few["fragments"]) + len(few["left_out"]) == len(whole)
+    assert all(one["body"] in whole for one in few["fragments"])
+    assert "900 рублей" in few["fragments"][0]["body"]
+    assert few["sufficiency"] == "sufficient"
+    assert "Left out for size" in marina(*ask, "--max-chars", "200").ok().out
+    none = marina(*ask, "--max-chars", "1", "--json").ok().json
+    assert (none["fragments"], none["sufficiency"], none["fallback"]) == ([], "weak", "insufficient")
+    assert "max_chars" in none["reason"]
+
+
 def test_a_bot_is_handed_what_the_policy_admits(marina, tmp_path):
     said = [
         {"role": "user", "content": "Сколько стоит буксировка?"},
@@ -125,6 +141,7 @@ def test_a_bot_is_handed_what_the_policy_admits(marina, tmp_path):
         "now"
     ]  # nothing of the end is read
 
+    _check_size(marina, rows["now"])
     assert _layers(rows["now"])[0] == "tariff"
     assert "archive" not in _layers(rows["now"])
     assert (rows["now"]["sufficiency"], rows["now"]["fallback"]) == ("sufficient", "none")
@@ -213,6 +230,9 @@ def test_a_pack_of_hard_questions_is_run_reported_and_compared(marina, tmp_path)
     assert again.code == 1
     assert [one["kind"] for one in again.json["blockers"]] == ["leak"]
     assert (again.json["verdict"], again.json["changes"]["broken"]) == ("no-go", ["now"])
+    assert (
+        "skipped: own: its `setup`" in marina("redteam", "--project-name", "marina", "--cases", str(path)).out
+    )
     told = (marina.projects / "marina" / "redteam" / "002.md").read_text(encoding="utf-8")
     assert "# Red team: no-go" in told
     path.write_text('{"id": "a", "question": "?"}\n', encoding="utf-8")

@@ -48,6 +48,15 @@ def test_a_search_explains_itself_and_fuses_as_it_is_told(indexer, shop, tmp_pat
     assert [one.get("fusion") for one in found] == ["weighted", None, None]
     compared = indexer(*evaluate, "--fusion", "rrf", "--compare", str(report)).ok().out
     assert "hybrid, rrf" in compared
+    line = {
+        "question": question,
+        "relevant": [shop.url("/prices")],
+        "dataset": "of a name longer than a column",
+    }
+    questions.write_text(json.dumps(line), "utf-8")
+    table = [row for row in indexer(*evaluate).ok().out.splitlines() if row.strip()]
+    assert any(line["dataset"] in row for row in table)
+    assert len({len(row) for row in table}) == 1, "columns stand below each other"
     assert "hybrid ndcg@10" in compared
 
 
