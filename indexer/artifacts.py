@@ -152,7 +152,8 @@ class Page(Struct, frozen=True, kw_only=True):
     One document as markdown.
 
     `url` is its identity (canonical spelling of the final URL). `aliases` are other
-    addresses with the same document. `content` digests what the chunker reads. `hidden`:
+    addresses with the same document. `alternates`, `listed`: hreflang → URL, as the page itself
+    and as sitemaps name it in other languages. `content` digests what the chunker reads. `hidden`:
     text that was found but kept out (invisible, or orders to a language model). `site`: lines
     beside the page's own text that say how to reach the business. `declared`:
     what its meta tags say of it as a source; `label`: what it is as one.
@@ -174,6 +175,7 @@ class Page(Struct, frozen=True, kw_only=True):
     extractor: str = ""
     aliases: tuple[str, ...] = ()
     alternates: dict[str, str] = field(default_factory=dict)
+    listed: dict[str, str] = field(default_factory=dict)
     links: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -208,7 +210,7 @@ class ChunkedPage(Struct, frozen=True, kw_only=True):
     """
     All chunks of a page, in order, covering its text. `mode`: `semantic`, `paragraph` or `legal`.
 
-    `translations`: keys of the URLs that it names as itself in other languages (hreflang).
+    `translations`: keys of the URLs that it, or a sitemap, names as itself in other languages (hreflang).
     """
 
     schema: int = SCHEMA

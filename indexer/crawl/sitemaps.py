@@ -36,11 +36,16 @@ _CDATA = re.compile(rb"(<!\[CDATA\[.*?\]\]>)", re.DOTALL)
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One entry as written: `url` is not yet resolved. `lastmod`: ISO 8601, or empty."""
+    """
+    One entry as written: URLs are not yet resolved. `lastmod`: ISO 8601, or empty.
+
+    `languages`: hreflang → URL, of the page in other languages (and often its own).
+    """
 
     url: str
     lastmod: str = ""
     sitemap: bool = False
+    languages: dict[str, str] = {}
 
 
 def read_sitemap(body: bytes) -> Iterator[Entry]:
@@ -171,6 +176,7 @@ def _entries(element: Any, name: str) -> Iterator[Entry]:
     own = _namespace(element)
     values: dict[str, str] = {}
     alternates: list[str] = []
+    languages: dict[str, str] = {}
     for child in element:
         local = _local(child)
         if local == "link" and child.get("href"):
@@ -180,6 +186,8 @@ def _entries(element: Any, name: str) -> Iterator[Entry]:
                     values.setdefault("loc", child.get("href"))
             elif relation == "alternate":  # xhtml:link
                 alternates.append(child.get("href"))
+                if code := child.get("hreflang", "").strip().lower():
+                    languages.setdefault(code, child.get("href").strip())
         elif own == _namespace(child):
             values.setdefault(local, (child.text or "").strip())
     url = values.get("loc") or values.get("link") or _permalink(values, element)
@@ -191,7 +199,7 @@ def _entries(element: Any, name: str) -> Iterator[Entry]:
         or ""
     )
     if url:
-        yield Entry(url=url, lastmod=lastmod, sitemap=name == "sitemap")
+        yield Entry(url=url, lastmod=lastmod, sitemap=name == "sitemap", languages=languages)
     for alternate in alternates:
         yield Entry(url=alternate.strip(), lastmod=lastmod)
 

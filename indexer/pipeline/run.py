@@ -21,6 +21,7 @@ from indexer.pipeline import publish, work
 from indexer.pipeline.chunking import chunk_pages
 from indexer.pipeline.datasets import label_pages
 from indexer.pipeline.embedding import Embedding
+from indexer.pipeline.listed import note_listed
 from indexer.pipeline.pools import open_processes
 from indexer.pipeline.report import Progress, Report, count
 from indexer.pipeline.sites import site_documents
@@ -130,6 +131,7 @@ class _Run:
         renew = self.request.wants("scrape") or self.request.wants("chunk")
         if renew:
             label_pages(self.project, self.catalogue, self.artifacts, live)
+            note_listed(self.catalogue, self.artifacts, live_rows(self.catalogue))
         rows = live_rows(self.catalogue)
         sites = site_documents(self.project, self.artifacts, rows, renew=renew)
         live |= sites

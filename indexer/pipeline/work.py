@@ -65,9 +65,10 @@ def chunk_signature(page: Page, *, settings: Chunking, chat_model: str) -> str:
 
 
 def translations_of(page: Page) -> tuple[str, ...]:
-    """Keys of the URLs that a page names as itself in other languages."""
+    """Keys of the URLs that a page, or a sitemap, names as itself in other languages."""
     own = {page.url, *page.aliases}
-    return tuple(sorted({url_key(url) for url in page.alternates.values() if url not in own}))
+    others = {*page.alternates.values(), *page.listed.values()} - own
+    return tuple(sorted(map(url_key, others)))
 
 
 def _marked(signature: str, label: Label, translations: tuple[str, ...]) -> str:

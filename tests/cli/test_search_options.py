@@ -116,6 +116,43 @@ def test_a_page_in_two_languages_comes_once_in_the_askers(indexer):
         )
 
 
+def test_translations_that_only_the_sitemap_names_come_once_too(indexer):
+    """As those that pages name; what the sitemap no longer says is forgotten, and nothing is embedded anew."""
+    ru, en = "<p>Прокат лодок стоит 900 рублей.</p>", "<p>Boats are let for 900 roubles.</p>"
+    pages = {"/prokat": ("Прокат", ru), "/en/boats": ("Boats", en), "/en/one": ("Other", en + "<p>!</p>")}
+    with open_shop(pages) as site:
+
+        def linked(own, **others):
+            links = "".join(
+                f'<xhtml:link rel="alternate" hreflang="{code}" href="{site.url(path)}"/>'
+                for code, path in others.items()
+            )
+            return f"<url><loc>{site.url(own)}</loc>{links}</url>"
+
+        def publish(*entries):
+            names = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+            body = f"<urlset {names}>{''.join(entries)}</urlset>"
+            site.page("/sitemap.xml", body, content_type="application/xml")
+
+        def asked(question):
+            hits = indexer("search", "--project-name", "p", "--json", question).ok().json
+            return {hit["url"].removeprefix(site.url("")) for hit in hits}
+
+        both = {"ru": "/prokat", "en": "/en/boats"}
+        one_sided = linked("/en/one", ru="/prokat")
+        publish(linked("/prokat", **both), linked("/en/boats", **both), one_sided)
+        built = indexer("init-project", "--name", "p", "--language", "ru", *sources(site), "--json").ok().json
+        assert asked("сколько стоит прокат лодок") == {"/prokat", "/en/one"}
+        assert asked("how much are the boats") == {"/en/boats", "/en/one"}
+        again = indexer("reindex", "--project-name", "p", "--json").ok().json
+        assert again["generation"] == built["generation"]
+
+        publish(linked("/prokat"), linked("/en/boats"), one_sided)
+        changed = indexer("reindex", "--project-name", "p", "--json").ok().json
+        assert (changed["embedded"], changed["points"]) == (0, built["points"])
+        assert asked("сколько стоит прокат лодок") == set(pages)
+
+
 def test_chunks_of_one_page_are_grouped(indexer):
     """The best one stands for its page, the others under it, as often as it is set."""
     parts = "".join(

@@ -47,6 +47,7 @@ def test_images_are_no_pages_and_translations_are():
         '<xhtml:link rel="alternate" hreflang="kk" href="http://h/kk"/></url><url><loc></loc></url></urlset>'
     )
     assert _urls(body) == ["http://h/a", "http://h/kk"]
+    assert [entry.languages for entry in read_sitemap(body.encode())] == [{"kk": "http://h/kk"}, {}]
 
 
 def test_bytes_decide_what_is_compressed_however_often():
