@@ -81,7 +81,7 @@ def publish(
     catalogue.keep_editions(manifest.generation, gates.after.values())
     store.publish(manifest, snapshot)
     rolled_back = gates.passed()
-    project = finish(wiring, project, artifacts, store, manifest)
+    project = finish(wiring, project, artifacts, store, manifest, snapshot)
     _collect(wiring, store, catalogue, rolled_back)
     return Published(project, manifest, before=before, after=gates.after, golden=gates.golden)
 
@@ -235,16 +235,25 @@ def _remember(
 
 
 def finish(
-    wiring: Wiring, project: Project, artifacts: Artifacts, store: VectorStore, manifest: Manifest
+    wiring: Wiring,
+    project: Project,
+    artifacts: Artifacts,
+    store: VectorStore,
+    manifest: Manifest,
+    snapshot: Bm25Snapshot | None = None,
 ) -> Project:
-    """What follows the swap; done again by the next run if this one is killed before."""
+    """
+    What follows the swap; done again by the next run if this one is killed before.
+
+    `snapshot`: that of the generation, if it is at hand; else it is read.
+    """
     stored = wiring.registry.find(id=project.id)
     if stored is None:
         wiring.registry.update(project)
         stored = msgspec.structs.replace(project, generation="")
     if stored.generation == manifest.generation and artifacts.load_snapshot() is not None:
         return stored
-    snapshot = _snapshot(store)
+    snapshot = snapshot or _snapshot(store)
     artifacts.save_snapshot(snapshot)
     live, collection = manifest.generation, manifest.collection
     wiring.registry.publish(project.id, snapshot, generation=live, collection=collection)
