@@ -136,17 +136,17 @@ class Render(Protocol):
 
 
 class Chat(Protocol):
-    """A chat model (or chain). `model` names it for signatures and notes."""
+    """A chat model (or chain). `model` names it for signatures and notes; `calls` counts requests."""
 
     model: str
-    calls: int
+
+    @property
+    def calls(self) -> int: ...
 
     def __call__(self, system: str, user: str, *, temperature: float = 0.1) -> str:
         """
-        The answer's text.
-
-        Raises `AllProvidersExhausted` when no provider answers, `Permanent` when one
-        answers with something that is no answer (refusal, cut by length, reasoning only).
+        The answer's text. Raises `AllProvidersExhausted` when no provider answers, `Permanent`
+        when one answers with something that is no answer (refusal, cut by length, reasoning only).
         """
         ...
 

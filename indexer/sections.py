@@ -190,10 +190,13 @@ class Models(Section, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     Chains of `provider/model`, tried in order. `dimension` 0: what the model gives.
 
-    `concurrency`: requests for vectors that are under way to a server at a time.
+    `extract`: what cuts pages by meaning and answers in a red team. `route`: what has a second
+    look at a question's route. `concurrency`: requests for vectors that are under way to a server
+    at a time.
     """
 
     extract: tuple[str, ...] = ()
+    route: tuple[str, ...] = ()
     embedding: tuple[str, ...] = (LOCAL_MODEL,)
     dimension: Count = 0
     max_tokens: Count = 0

@@ -18,6 +18,7 @@ from indexer.adapters.providers import (
     CHAT_SETTING,
     EMBED_SETTING,
     LOCAL,
+    ROUTE_SETTING,
     Endpoint,
     endpoints,
     exhausted,
@@ -34,17 +35,22 @@ TOKENS = "tokens"  # folder of vocabularies
 
 
 def open_chat(
-    settings: Settings, *, environ: Mapping[str, str] | None = None, patience: Patience | None = None
+    settings: Settings,
+    *,
+    setting: str = CHAT_SETTING,
+    environ: Mapping[str, str] | None = None,
+    patience: Patience | None = None,
 ) -> Chat:
     """
-    The chain `models.extract`.
+    The chain of a `setting`: `models.extract` or `models.route`.
 
     Raises `Misconfigured` naming the table or variable that is missing.
     """
-    chain = endpoints(settings.models.extract, setting=CHAT_SETTING, settings=settings, environ=environ)
+    names = settings.models.route if setting == ROUTE_SETTING else settings.models.extract
+    chain = endpoints(names, setting=setting, settings=settings, environ=environ)
     if not chain:
-        raise Misconfigured(f"{CHAT_SETTING} names no model; set it to a list of `provider/model`")
-    return ChatChain(chain, patience=patience or Patience())
+        raise Misconfigured(f"{setting} names no model; set it to a list of `provider/model`")
+    return ChatChain(chain, setting=setting, patience=patience or Patience())
 
 
 def open_embed(
@@ -99,12 +105,13 @@ def _plain(model: str) -> str:
 class ChatChain:
     """The `Chat` port. Thread-safe; how many calls run at a time is the caller's business."""
 
-    def __init__(self, chain: Sequence[Endpoint], *, patience: Patience) -> None:
+    def __init__(self, chain: Sequence[Endpoint], *, patience: Patience, setting: str = CHAT_SETTING) -> None:
         from indexer.adapters.openai_wire import Wire
 
         self.model = " > ".join(endpoint.name for endpoint in chain)
         self._wires = [Wire(endpoint, patience=patience) for endpoint in chain]
         self._patience = patience
+        self._setting = setting
         self.calls = 0
         self._lock = threading.Lock()
         self._no_temperature: set[str] = set()
@@ -134,7 +141,7 @@ class ChatChain:
         if silent:
             named = "; ".join(f"{endpoint.name}: {fault}" for endpoint, fault in failures)
             raise Permanent(named, reason=silent[0].reason)
-        raise exhausted(CHAT_SETTING, failures)
+        raise exhausted(self._setting, failures)
 
     def _ask(self, wire: Any, messages: list[dict[str, str]], temperature: float) -> str:
         """One request; without a temperature from then on if the model knows none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from indexer.adapters.providers import CHAT_SETTING, EMBED_SETTING, LOCAL, Endpoint, endpoints
+from indexer.adapters.providers import CHAT_SETTING, EMBED_SETTING, LOCAL, ROUTE_SETTING, Endpoint, endpoints
 from indexer.records import Answered
 from indexer.settings import Settings
 
@@ -15,14 +15,15 @@ _FAILING = {500, 502, 503, 504}
 
 def probe_models(settings: Settings) -> list[Answered]:
     """
-    Each endpoint of both chains and each of its keys, asked once.
+    Each endpoint of all chains and each of its keys, asked once.
 
     Any answer but a refused key or a failing server will do: not every server has that call. Raises
     `Misconfigured` as the chains do.
     """
     embedding = [name for name in settings.models.embedding if not name.startswith(f"{LOCAL}/")]
     found: dict[tuple[str, str], Endpoint] = {}
-    for chain, setting in ((settings.models.extract, CHAT_SETTING), (embedding, EMBED_SETTING)):
+    chat = ((settings.models.extract, CHAT_SETTING), (settings.models.route, ROUTE_SETTING))
+    for chain, setting in (*chat, (embedding, EMBED_SETTING)):
         for endpoint in endpoints(chain, setting=setting, settings=settings):
             found.setdefault((endpoint.base_url, endpoint.name.partition("/")[0]), endpoint)
     return [answer for endpoint in found.values() for answer in _ask(endpoint)]

@@ -12,6 +12,7 @@ from indexer.settings import Provider, Settings
 
 LOCAL = "local"
 CHAT_SETTING = "models.extract"
+ROUTE_SETTING = "models.route"
 EMBED_SETTING = "models.embedding"
 
 WELL_KNOWN = {

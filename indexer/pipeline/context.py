@@ -25,6 +25,7 @@ def answering(wiring: Wiring, project: Project, *, rerank: bool = True) -> Itera
     from indexer.index.analysis import analyzer
     from indexer.search.gather import Gatherer
     from indexer.search.library import Library
+    from indexer.search.refine import Refiner
     from indexer.search.routing import Router
     from indexer.search.vocabulary import load
 
@@ -42,7 +43,9 @@ def answering(wiring: Wiring, project: Project, *, rerank: bool = True) -> Itera
             language=partial(ask.asker_language, wiring, reader.manifest.language, ""),
         )
         gatherer = Gatherer(library, policy=policy, datasets=datasets, vocabulary=vocabulary)
-        yield Answerer(Router(vocabulary, datasets, language=project.language), gatherer)
+        router = Router(vocabulary, datasets, language=project.language)
+        refine = Refiner(wiring.routing, router) if wiring.routing else None
+        yield Answerer(router, gatherer, refine=refine)
 
 
 def context(

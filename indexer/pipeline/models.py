@@ -32,12 +32,25 @@ class Models:
 
     @cached_property
     def answers(self) -> Chat | None:
-        """The same chain for answers, also where it is turned off for chunking."""
-        if not self.settings.models.extract:
-            return None
+        """The same chain for answers, which are remembered, also where it is turned off for chunking."""
+        from indexer.adapters.providers import CHAT_SETTING
+
+        return self._remembering(CHAT_SETTING) if self.settings.models.extract else None
+
+    @cached_property
+    def routing(self) -> Chat | None:
+        """The chat chain that has a second look at a question's route, or `None`; it is remembered too."""
+        from indexer.adapters.providers import ROUTE_SETTING
+
+        return self._remembering(ROUTE_SETTING) if self.settings.models.route else None
+
+    def _remembering(self, setting: str) -> Chat:
+        from indexer.adapters.answer_cache import Remembering
         from indexer.adapters.openai_models import open_chat
 
-        return open_chat(self.settings)
+        return Remembering(
+            open_chat(self.settings, setting=setting), self.projects_dir / CACHE / "answers.db"
+        )
 
     @cached_property
     def embed(self) -> Embed:

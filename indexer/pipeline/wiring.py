@@ -85,7 +85,7 @@ class Wiring(Models):
 
     def close(self) -> None:
         """Close the files that were opened for good."""
-        for name in ("registry", "vector_cache"):
+        for name in ("registry", "vector_cache", "answers", "routing"):
             opened = self.__dict__.pop(name, None)
             if opened is not None:
                 opened.close()
@@ -118,7 +118,9 @@ class Wiring(Models):
         from indexer.adapters.providers import WELL_KNOWN
 
         models, known = self.settings.models, {**WELL_KNOWN, **self.settings.providers}
-        used = dict.fromkeys(name.partition("/")[0] for name in (*models.extract, *models.embedding))
+        used = dict.fromkeys(
+            name.partition("/")[0] for name in (*models.extract, *models.route, *models.embedding)
+        )
         return [variable for name in used if name in known for variable in known[name].api_key_env]
 
     def probe_models(self) -> list[Answered]:

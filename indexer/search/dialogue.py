@@ -8,7 +8,7 @@ doubt it stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -43,8 +43,12 @@ IN_FORCE = ("", "in_force", "explanatory", "historical")
 class Answerer:
     """Answers with contexts, one question after the other."""
 
-    def __init__(self, router: Router, gatherer: Gatherer) -> None:
+    def __init__(
+        self, router: Router, gatherer: Gatherer, *, refine: Callable[[Question], Question] | None = None
+    ) -> None:
+        """`refine`: has a second look at the route of a question that stands alone."""
         self.router = router
+        self.refine = refine
         self.gatherer = gatherer
         self._words = list(router.vocabulary.languages.values())
 
@@ -54,6 +58,8 @@ class Answerer:
         background, before = Background(), None
         if question.dependent and history:
             background, before = self._resolve(question, history)
+        elif self.refine is not None:
+            question = self.refine(question)
         tasks = self._tasks(question, background, before)
         found = [self.gatherer.gather(task, self._asked(question, before)) for task in tasks]
         return self._context(id, replace(question, text=text), background, found)

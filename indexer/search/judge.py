@@ -98,9 +98,10 @@ class Judge:
         if spoken_of:
             how = "the place that was spoken of is there" if behind else told
             return SUFFICIENT, f"an explanation that fits refers to it; {told}" if referred else how
-        slight = task.wide or question.route in (routing.COMPARISON, routing.HISTORICAL)
+        wide = task.wide and not question.refined
+        slight = wide or question.route in (routing.COMPARISON, routing.HISTORICAL)
         least = SLIGHT if slight or standout(pool) >= OUTSTANDING else self.policy.coverage
-        if question.route == routing.SENSITIVE:
+        if question.route == routing.SENSITIVE and not question.refined:
             least = _HINT
         return (SUFFICIENT, told) if covered >= least else (WEAK, told)
 

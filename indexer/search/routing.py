@@ -43,7 +43,8 @@ class Question(Struct, frozen=True, kw_only=True):
 
     `topic`: without what only says how to answer; `subject`: its words that name something;
     `aspects`: its parts, where they are to be answered apart; `here`: it speaks of "this
-    article"; `dependent`: it cannot be understood alone.
+    article"; `dependent`: it cannot be understood alone; `refined`: a model chose its route, which
+    lowers no bar.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Question(Struct, frozen=True, kw_only=True):
     dependent: bool = False
     quantity: bool = False
     status: bool = False
+    refined: bool = False
     layers: tuple[str, ...] = ()
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.model_api import ModelApi
 from tests.support.shop import open_shop
 
 RULES = (
@@ -290,3 +291,33 @@ def test_input_that_is_nested_or_long_beyond_sense_is_named_or_cut(marina, tmp_p
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"id": "a7", "question": "x", "history": "y"}\n', encoding="utf-8")
     marina("context", "--project-name", "marina", "--in", str(rows)).fails(2, "question a7")
+
+
+def test_a_model_refines_a_route_is_asked_once_and_opens_nothing(marina, tmp_path):
+    with ModelApi() as api:
+        server = f"""
+[models]
+route = ["fake/router"]
+[providers.fake]
+base_url = "{api.base_url("llm", "said")}"
+"""
+        (tmp_path / "indexer.toml").write_text(POLICY + server, encoding="utf-8")
+        ask = ("context", "--project-name", "marina", "--json")
+        api.says = '{"route": "broad", "aspects": []}'
+        question = "Расскажи про стоянку катера"
+        told = marina(*ask, question).ok().json
+        assert (told["route"], told["signals"]["overview"]) == ("broad", True)
+        assert {"rule": "model", "words": ["broad"]} in told["why"]
+        assert marina(*ask, question).ok().json == told
+        assert len(api.calls("llm")) == 1
+
+        api.says = '{"route": "historical", "aspects": []}'
+        told = marina(*ask, "Расскажи про водные лыжи").ok().json
+        assert told["route"] != "historical"
+        assert "archive" not in _layers(told)
+    answer = marina(*ask, "Сколько стоит буксировка?").ok()
+    assert answer.json["route"] == "ordinary"
+    assert "the question keeps the route that rules gave it" in answer.err
+    broken = POLICY + '[models]\nroute = ["nowhere/router"]\n'
+    (tmp_path / "indexer.toml").write_text(broken, encoding="utf-8")
+    marina(*ask, "Сколько стоит буксировка?").fails(2, "models.route", "nowhere")

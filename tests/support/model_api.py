@@ -22,7 +22,7 @@ Chat modes (`TOPIC: X | STARTS: Y` lines with anchors from the last message's te
   ok · fence, fenceopen · think, thinkopen · prose · notfound · reworded · order · repeat ·
   refuse · empty · null · nochoices · truncated · badjson · quote · many · number · filter ·
   rate · context (400 over 4000 characters) · hang · obey · reasoning · auth · down · html ·
-  notjson · soft · fixedtemp (400 on any temperature)
+  notjson · soft · fixedtemp (400 on any temperature) · said (what the attribute `says` holds)
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class ModelApi:
     def __init__(self, *, dies_after: int | None = None, per_minute: int = 0) -> None:
         self.dies_after = dies_after
         self.bucket = Bucket(per_minute)
+        self.says = ""
         self.under_way = 0
         self._log: list[Call] = []
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -194,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
                 answer.headers["x-ratelimit-limit-requests"] = str(self.api.bucket.per_minute)
                 answer.headers["x-ratelimit-reset-requests"] = "20ms"
         elif parts[0] == "llm" and parts[2:] == ["v1", "chat", "completions"]:
-            answer = _chat(call, number, self.api.closing)
+            answer = _chat(call, number, self.api)
         else:
             answer = _error(f"no such path: {self.path}", 404)
         call.status = answer.status
@@ -379,8 +380,8 @@ WORDS: dict[str, Callable[[str, list[str]], str | None]] = {
 }
 
 
-def _chat(call: Call, number: int, closing: threading.Event) -> Answer:
-    trouble = _trouble(call, number, closing)
+def _chat(call: Call, number: int, api: ModelApi) -> Answer:
+    trouble = _trouble(call, number, api.closing)
     if trouble:
         return trouble
     messages = [str(message.get("content") or "") for message in call.body.get("messages") or []]
@@ -399,6 +400,8 @@ def _chat(call: Call, number: int, closing: threading.Event) -> Answer:
         "role": "assistant",
         "content": WORDS.get(call.mode, lambda good, _: good)(good, anchors),
     }
+    if call.mode == "said":
+        message["content"] = api.says
     if call.mode == "refuse":
         message["refusal"] = "no"
     if call.mode == "reasoning":
