@@ -105,12 +105,13 @@ class Dataset(Label, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     """
     A labelled part of a project: the pages under `url_prefix`, of `sitemap`, or `urls` themselves.
 
-    `url_prefix`: a URL, or a path that begins with `/`.
+    `url_prefix`: a URL, or a path that begins with `/`. `removed`: its pages are left out.
     """
 
     sitemap: str = ""
     url_prefix: str = ""
     urls: tuple[str, ...] = ()
+    removed: bool = False
 
 
 UNLABELLED = Label()

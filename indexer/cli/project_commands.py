@@ -1,4 +1,4 @@
-"""Commands about projects: set, register, list, status, remove-project."""
+"""Commands about projects: set, register, list, status, remove-project, remove-dataset."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def add(app: typer.Typer) -> None:
     command(app, "status")(status)
     command(app, "explain")(explain)
     command(app, "remove-project")(remove_project)
+    command(app, "remove-dataset")(remove_dataset)
 
 
 def set_key(
@@ -125,6 +126,27 @@ def remove_project(
         raise Misconfigured("nothing was removed; say --yes to remove without asking")
     remove(session.wiring(project), project)
     session.console.result({"removed": project.name, "id": project.id}, f"{project.name}: removed")
+
+
+def remove_dataset(
+    session: Session,
+    *,
+    project_name: ProjectName,
+    dataset: Annotated[str, typer.Argument(help="The dataset's name (see `indexer status`).")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove a dataset: its sources, pages and artifacts; its points with the next publication."""
+    from indexer.pipeline.removal import remove_dataset as remove
+
+    project = session.project(project_name)
+    if not yes and not typer.confirm(f"Remove {dataset} of {project.name} with its pages?", err=True):
+        raise Misconfigured("nothing was removed; say --yes to remove without asking")
+    told = remove(session.wiring(project), project, dataset)
+    session.console.result(
+        told,
+        f"{project.name}: {dataset} removed, {told['pages']} pages; the live index holds them until "
+        f"`indexer publish --project-name {project.name}`",
+    )
 
 
 def _life_text(life: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from indexer.artifacts import UNLABELLED, Chunk, ChunkedPage, Label, Page, Reason, State
 from indexer.pipeline import owing, publish
 from indexer.pipeline.datasets import stored_datasets
-from indexer.pipeline.run import live_rows
+from indexer.pipeline.live import live_rows
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Project, UrlRow
 from indexer.settings import Crawl

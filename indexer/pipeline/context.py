@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
+from indexer.artifacts import Dataset
 from indexer.errors import Misconfigured
 from indexer.pipeline import ask
-from indexer.pipeline.datasets import stored_datasets
+from indexer.pipeline.datasets import all_datasets
 from indexer.pipeline.lines import read_lines
 from indexer.pipeline.wiring import Wiring
-from indexer.ports import Project
+from indexer.ports import Project, Reader, Where
 from indexer.search.context import Context, Turn
 from indexer.search.dialogue import Answerer
 
@@ -30,8 +31,9 @@ def answering(wiring: Wiring, project: Project, *, rerank: bool = True) -> Itera
     from indexer.search.vocabulary import load
 
     policy = wiring.settings.policy
-    vocabulary, datasets = load(policy.vocabulary), stored_datasets(project)
+    vocabulary = load(policy.vocabulary)
     with ask.opened(wiring, project) as reader:
+        datasets = _in_index(project, reader)
         embed = ask.embedder(wiring, reader)
         library = Library(
             reader,
@@ -46,6 +48,15 @@ def answering(wiring: Wiring, project: Project, *, rerank: bool = True) -> Itera
         router = Router(vocabulary, datasets, language=project.language)
         refine = Refiner(wiring.routing, router) if wiring.routing else None
         yield Answerer(router, gatherer, refine=refine)
+
+
+def _in_index(project: Project, reader: Reader) -> tuple[Dataset, ...]:
+    """The datasets, and removed ones whose points are live yet: their ranks hold as long."""
+    return tuple(
+        one
+        for one in all_datasets(project)
+        if not one.removed or reader.select(Where(fields={"dataset": (one.dataset,)}), 1)
+    )
 
 
 def context(

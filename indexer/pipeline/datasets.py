@@ -45,6 +45,8 @@ def _dataset(row: Any, place: str) -> Dataset:
         raise Misconfigured(f"--datasets {place}: {error}") from None
     if not dataset.dataset:
         raise Misconfigured(f"--datasets {place} has no name; give it a dataset")
+    if dataset.removed:
+        raise Misconfigured(f"--datasets {place}: remove it with `indexer remove-dataset`")
     return _spelled(dataset, place)
 
 
@@ -104,18 +106,30 @@ def sources_of(datasets: Sequence[Dataset]) -> Sources:
 
 
 def stored_datasets(project: Project) -> tuple[Dataset, ...]:
-    """Those that earlier commands named."""
-    return msgspec.convert(project.options.get("datasets", ()), tuple[Dataset, ...])
+    """Those that earlier commands named, and none removed."""
+    return tuple(one for one in all_datasets(project) if not one.removed)
+
+
+def all_datasets(project: Project) -> tuple[Dataset, ...]:
+    """
+    Those that earlier commands named, and behind them what was removed since: its pages are known by it.
+
+    The order is that in which labels are given: what is named again under another name is no more
+    the removed one's.
+    """
+    known = msgspec.convert(project.options.get("datasets", ()), tuple[Dataset, ...])
+    return tuple(sorted(known, key=lambda one: one.removed))
 
 
 def with_datasets(project: Project, datasets: Sequence[Dataset]) -> Project:
     """The project with more datasets; one of a known name changes in what is said of it."""
     if not datasets:
         return project
-    known = {one.dataset: one for one in stored_datasets(project)}
+    known = {one.dataset: one for one in all_datasets(project)}
     for one in datasets:
         old = known.get(one.dataset, Dataset())
         said = {name: value for name, value in msgspec.to_builtins(one).items() if name != "urls"}
+        said["removed"] = False
         known[one.dataset] = replace(old, **said, urls=tuple(dict.fromkeys((*old.urls, *one.urls))))
     rows = [msgspec.to_builtins(one) for one in known.values()]
     return replace(project, options={**project.options, "datasets": rows})
@@ -131,7 +145,7 @@ def label_pages(project: Project, catalogue: Catalogue, artifacts: Artifacts, li
         return 0
     from indexer.crawl.labels import label_of
 
-    datasets = stored_datasets(project)
+    datasets = all_datasets(project)
     count = 0
     for key, url in live.items():
         page, row = artifacts.load(Page, key), catalogue.get(url)

@@ -14,7 +14,7 @@ from indexer.errors import IndexerError
 from indexer.ids import digest
 from indexer.pipeline.duplicates import has_page
 from indexer.pipeline.findings import Findings
-from indexer.pipeline.run import LATER, live_rows
+from indexer.pipeline.live import LATER, live_rows
 from indexer.pipeline.sites import FRAGMENT
 from indexer.pipeline.wiring import Wiring
 from indexer.pipeline.work import chunk_signature

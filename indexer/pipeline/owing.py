@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page
 from indexer.errors import IndexerError
-from indexer.pipeline.run import live_rows
+from indexer.pipeline.live import live_rows
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue, Chat, Embed
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from indexer.artifacts import ChunkedPage, EmbeddedPage, Page
 from indexer.errors import Misconfigured
 from indexer.pipeline import publish
-from indexer.pipeline.run import LATER, live_rows
+from indexer.pipeline.live import LATER, live_rows
 from indexer.pipeline.sites import site_documents
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Catalogue, Project

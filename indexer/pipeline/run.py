@@ -15,22 +15,23 @@ from typing import Any
 
 from msgspec import Struct
 
-from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Reason, Sources, State
+from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Sources, State
 from indexer.errors import Exit, Misconfigured, NothingListed, Permanent, Refused, Retryable
 from indexer.pipeline import publish, work
 from indexer.pipeline.chunking import chunk_pages
 from indexer.pipeline.datasets import label_pages
 from indexer.pipeline.embedding import Embedding
 from indexer.pipeline.listed import note_listed
+from indexer.pipeline.live import LATER, live_rows
 from indexer.pipeline.pools import open_processes
+from indexer.pipeline.removal import leave_removed
 from indexer.pipeline.report import Progress, Report, count
 from indexer.pipeline.sites import site_documents
 from indexer.pipeline.telling import Telling
 from indexer.pipeline.wiring import Wiring
-from indexer.ports import Artifacts, Catalogue, Project, UrlRow
+from indexer.ports import Artifacts, Catalogue, Project
 
 PHASES = ("scrape", "chunk", "embed", "index")
-LATER = (Reason.CHUNK_FAILED, Reason.EMBED_FAILED)
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -131,6 +132,8 @@ class _Run:
         renew = self.request.wants("scrape") or self.request.wants("chunk")
         if renew:
             label_pages(self.project, self.catalogue, self.artifacts, live)
+            if leave_removed(self.project, self.catalogue, self.artifacts):
+                live = {row.key: row.url for row in live_rows(self.catalogue)}
             note_listed(self.catalogue, self.artifacts, live_rows(self.catalogue))
         rows = live_rows(self.catalogue)
         sites = site_documents(self.project, self.artifacts, rows, renew=renew)
@@ -383,15 +386,6 @@ class _Run:
                 changes.append((row.url, state, reason, detail))
         if changes:
             self.catalogue.settle(changes)
-
-
-def live_rows(catalogue: Catalogue) -> Iterator[UrlRow]:
-    """URLs that have a page: fetched or indexed, or failed only in a later phase."""
-    for state in (State.FETCHED, State.INDEXED):
-        yield from catalogue.rows(state=state)
-    for row in catalogue.rows(state=State.FAILED):
-        if row.reason in LATER:
-            yield row
 
 
 def _waiting(failed: int, host: str) -> str:

@@ -126,3 +126,91 @@ def test_datasets_that_cannot_be_read_are_named(indexer, marina, tmp_path):
         bad.write_text(text, encoding="utf-8")
         _init(indexer, marina, "--datasets", str(bad)).fails(2, word)
     _init(indexer, marina, "--layer", "norm").fails(2, "--dataset")
+
+
+def test_a_removed_dataset_leaves_with_its_pages_and_does_not_come_back(indexer, marina, tmp_path):
+    """Its rank holds while its points are live; found again, it is left out; named again, by any name, it is back."""
+    _init(indexer, marina, "--datasets", _file(tmp_path, marina)).ok()
+    seed = ("seed", "--project-name", "marina", "--no-register", "--json")
+    remove = ("remove-dataset", "--project-name", "marina")
+
+    def paths():
+        hits = indexer("search", "--project-name", "marina", "стоянка катера", "--json").ok().json
+        return {hit["url"].partition(marina.host)[2] for hit in hits}
+
+    indexer(*remove, "nonsense", "--yes").fails(2, "nonsense", "archive", "tariffs")
+    told = indexer(*remove, "archive", "--yes", "--json").ok().json
+    assert (told["dataset"], told["pages"], told["sources"]) == ("archive", 1, [])
+    assert "/archive/moorings.html" in paths(), "the live index is as it was"
+    context = ("context", "--project-name", "marina", "сколько стоила стоянка катера", "--json")
+    assert "archive" not in {one["dataset"] for one in indexer(*context).ok().json["fragments"]}
+    indexer(*remove, "archive", "--yes").fails(2, "has no dataset 'archive'")
+
+    published = indexer("publish", "--project-name", "marina", "--no-register", "--json").ok().json
+    assert published["skipped"] == 1
+    assert paths() == {"/tariffs/moorings.html", "/about.html"}
+    again = indexer(*seed).ok().json
+    assert (again["generation"], again["embedded"]) == (published["generation"], 0)
+    assert {
+        one["dataset"]
+        for one in indexer("status", "--project-name", "marina", "--json").ok().json["datasets"]
+    } == {"tariffs", ""}
+    told = indexer("explain", marina.url("/archive/moorings.html"), "--project-name", "marina").ok().out
+    assert "'archive' was removed" in told
+    indexer("doctor", "marina", "--offline").ok()
+
+    other = json.dumps([{"dataset": "history", "url_prefix": "/archive/"}])
+    (tmp_path / "other.json").write_text(other, encoding="utf-8")
+    indexer(*seed, "--datasets", str(tmp_path / "other.json")).ok()
+    assert "/archive/moorings.html" in paths(), "it is no more the removed one's"
+    indexer("remove-dataset", "--project-name", "marina", "history", "--yes").ok()
+    indexer(*seed, "--datasets", _file(tmp_path, marina)).ok()
+    assert "/archive/moorings.html" in paths()
+
+
+def test_the_removal_of_a_large_dataset_passes_the_gates(indexer, tmp_path):
+    """A sitemap that lists only its pages goes with it; its loss is refused until a person allows it."""
+    pages = {f"/old/{n}.html": (f"Статья {n}", f"<p>Правило номер {n} о лодке {n}.</p>") for n in range(9)}
+    pages |= {"/new.html": ("Новое", "<p>Новые правила о яхтах.</p>")}
+    with open_shop(pages) as site:
+        options = ("--allow-private", site.host, "--delay", "0", "--no-register")
+        indexer("init-project", "--name", "marina", "--urls", site.url("/new.html"), *options).ok()
+        urls = "".join(f"<url><loc>{site.url(path)}</loc></url>" for path in pages if path != "/new.html")
+        xml = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
+        site.page("/old.xml", xml, content_type="application/xml")
+        old = ("--sitemap-url", site.url("/old.xml"), "--dataset", "old", "--layer", "norm")
+        indexer("seed", "--project-name", "marina", "--no-register", *old).ok()
+        told = indexer("remove-dataset", "--project-name", "marina", "old", "--yes", "--json").ok().json
+        assert (told["pages"], told["sources"]) == (9, [site.url("/old.xml")])
+        seed = ("seed", "--project-name", "marina", "--no-register")
+        assert indexer(*seed).code == 4
+        hits = indexer("search", "--project-name", "marina", "правило", "--json").ok().json
+        assert len(hits) == 10
+        indexer(*seed, "--allow-shrink").ok()
+        hits = indexer("search", "--project-name", "marina", "правило", "--json").ok().json
+        assert {hit["url"] for hit in hits} == {site.url("/new.html")}
+
+
+def test_the_start_page_of_a_removed_dataset_is_not_crawled_any_more(indexer, tmp_path):
+    """Its host has no other page, so that nothing else is lost with it."""
+    pages = {"/docs/index.html": ("Правила", "<p>Правила стоянки катера.</p><a href='more.html'>ещё</a>")}
+    pages |= {"/docs/more.html": ("Ещё", "<p>Ещё о стоянке яхты.</p>")}
+    with (
+        open_shop({"/new.html": ("Новое", "<p>Новые правила о яхтах.</p>")}) as site,
+        open_shop(pages) as old,
+    ):
+        local = (
+            *(word for host in (site.host, old.host) for word in ("--allow-private", host)),
+            "--delay",
+            "0",
+        )
+        indexer(
+            "init-project", "--name", "marina", "--urls", site.url("/new.html"), "--no-register", *local
+        ).ok()
+        crawl = ("seed", "--project-name", "marina", "--no-register", "--crawl", old.url("/docs/index.html"))
+        indexer(*crawl, "--dataset", "docs").ok()
+        told = indexer("remove-dataset", "--project-name", "marina", "docs", "--yes", "--json").ok().json
+        assert (told["pages"], told["sources"]) == (2, [old.url("/docs/index.html")])
+        before = len(old.log)
+        indexer("seed", "--project-name", "marina", "--no-register", "--allow-shrink").ok()
+        assert len(old.log) == before
