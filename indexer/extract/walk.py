@@ -6,7 +6,8 @@ import re
 
 from selectolax.lexbor import LexborNode
 
-from indexer.extract import hidden, inline, phrases, site, styles, tables, tabs
+from indexer.contacts import says_contact
+from indexer.extract import hidden, inline, phrases, styles, tables, tabs
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.markup import BY_ROLE, BY_TAG, HEADINGS, INLINE, LEAVES, LISTS, SKIPPED, VERBATIM, Inside
 from indexer.extract.text import count_words, squeeze, visible
@@ -339,7 +340,7 @@ def _is_idle(node: LexborNode, tag: str, attributes: Attributes) -> bool:
     """Whether an element that may hold content does not: a request to switch scripts on, a choice that says nothing."""
     if tag == "noscript":
         text = node.text(separator=" ")
-        return count_words(text) < _NOSCRIPT_WORDS and not site.says_contact(squeeze(text))
+        return count_words(text) < _NOSCRIPT_WORDS and not says_contact(squeeze(text))
     if tag == "option":
         return "disabled" in attributes or phrases.is_placeholder(squeeze(node.text() or ""))
     return tag == "select" and _is_setting(node, attributes)

@@ -8,13 +8,13 @@ cost and time. JSON for programs, Markdown for people.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping, Sized
 from typing import Any
 
 from msgspec import Struct, field
 
 from indexer.artifacts import Page, State
+from indexer.contacts import names_hours
 from indexer.money import names_money
 from indexer.pipeline.gates import Asked
 from indexer.pipeline.quarantine import Held
@@ -25,10 +25,6 @@ _LINES = 40  # of a page's difference; the rest is counted
 _LONG = 4000  # lines of a page beyond which only its head is compared
 _WIDTH = 400  # characters of a line
 _SHOWN = 50  # pages of a kind in the Markdown; the JSON has all
-_HOURS = re.compile(
-    r"(?i)\b\d{1,2}[:.]\d{2}\b|\bс\s+\d{1,2}\s+до\s+\d{1,2}\b|\b\d{1,2}\s?(?:am|pm)\b|круглосуточно|выходной|"
-    r"(?:пн|вт|ср|чт|пт|сб|вс|mon|tue|wed|thu|fri|sat|sun)[а-яa-z]*\s?[-–—:]"
-)
 
 
 class Named(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -124,7 +120,7 @@ def _changed(one: Edition, now: Page | None, old: Page | None) -> Changed:
         lines=tuple(lines[:_LINES]),
         more=max(0, len(lines) - _LINES),
         prices=tuple(line for line in lines if names_money(line))[:_LINES],
-        hours=tuple(line for line in lines if _HOURS.search(line))[:_LINES],
+        hours=tuple(line for line in lines if names_hours(line))[:_LINES],
     )
 
 

@@ -127,6 +127,7 @@ class Answerer:
             question=question.text,
             queries=queries,
             subject=subject,
+            wants={**(before.wants if before else {}), **question.wants},
             layers=layers,
             wide=question.route in (routing.BROAD, routing.SENSITIVE),
             lookup=question.route == routing.EXACT
@@ -149,8 +150,9 @@ class Answerer:
             task,
             number=number,
             question=text,
-            queries=(text, " ".join(part.subject)),
+            queries=(text, " ".join(part.subject), *self._expanded(part)),
             subject=part.subject,
+            wants=part.wants,
             wide=part.route == routing.BROAD,
             places=part.references,
         )
@@ -179,9 +181,15 @@ class Answerer:
         if question.route == routing.SENSITIVE and subject:
             topic = " ".join(subject)
             queries += [angle.format(topic=topic) for angle in words.expand.get("sensitive", ())]
+        queries += self._expanded(question)
         if question.status and words.expand.get("status"):
             queries.append(words.expand["status"])
         return tuple(query for query in dict.fromkeys(queries) if query), subject
+
+    def _expanded(self, question: Question) -> list[str]:
+        """How pages name what a question wants: "opening hours" where it asks "when do you open"."""
+        expand = self.router.vocabulary[question.language].expand
+        return [expand[kind] for kind in dict.fromkeys(question.wants.values())]
 
     # ── the result ──────────────────────────────────────────────────────────────────────
 

@@ -8,11 +8,12 @@ and by how far the nearest text stands out. See `sufficiency` for how words are 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum, sqrt
 
 from msgspec import Struct
 
+from indexer.contacts import tells
 from indexer.search import routing
 from indexer.search.library import Piece
 from indexer.search.references import Reference, without_references
@@ -29,7 +30,7 @@ _MARKS = re.compile(r"(?m)^\W*(?:[^\W\d]+\s+)?\d+(?:[-.]\d+)*[.)]?(?=\s|$)")  # 
 
 
 class Task(Struct, frozen=True, kw_only=True):
-    """One part of a question: what to search for, and where. `places`: named by the question."""
+    """One part of a question: what to search for, and where. `places`, `wants`: as of the question."""
 
     number: int | None
     question: str
@@ -38,6 +39,7 @@ class Task(Struct, frozen=True, kw_only=True):
     layers: tuple[str, ...] | None
     wide: bool = False
     lookup: bool = False
+    wants: Mapping[str, str] = {}
     places: tuple[Reference, ...] = ()
     background: tuple[Reference, ...] = ()
     deprecated: bool | None = None
@@ -56,14 +58,17 @@ class Judge:
             word for word in task.subject if set(word) <= words.letters or not set(word) & words.letters
         )
 
-    def covers(self, subject: Sequence[str], pieces: Sequence[Piece]) -> float:
-        """The best coverage of the subject by one article or page."""
+    def covers(
+        self, subject: Sequence[str], pieces: Sequence[Piece], wants: Mapping[str, str] | None = None
+    ) -> float:
+        """The best coverage of the subject by one article or page. `wants`: as of a question."""
         units: dict[tuple[str, str], list[str]] = {}
         for one in pieces:
             payload = one.payload
             units.setdefault(one.place, []).append(f"{payload.topic}\n{payload.context}\n{payload.text}")
         return max(
-            (self.matcher.coverage(subject, self.matcher.text(unit)) for unit in units.values()), default=0.0
+            (self.matcher.coverage(subject, self.matcher.text(unit), wants) for unit in units.values()),
+            default=0.0,
         )
 
     def __call__(
@@ -85,14 +90,14 @@ class Judge:
             told = f"a text in another language {'stands' if apart else 'hardly stands'} out"
             return (SUFFICIENT if apart else WEAK), told
         subject = self._named(task, words)
-        covered = self.covers(subject, own)
+        covered = self.covers(subject, own, task.wants)
         told = f"one place holds {covered:.0%} of what is asked"
         if not subject and not behind:
             return WEAK, "the question names nothing that could be looked for"
         lacks = self._lacks_number if question.quantity else self._lacks_name
         spoken_of = question.quantity or behind or referred
         lacking = lacks(task, question, subject, own, words)
-        lacking = lacking or ("" if spoken_of else self._lacks_word(subject))
+        lacking = lacking or ("" if spoken_of else self._lacks_word(task, subject, own))
         if lacking:
             return WEAK, lacking
         if spoken_of:
@@ -105,9 +110,12 @@ class Judge:
             least = _HINT
         return (SUFFICIENT, told) if covered >= least else (WEAK, told)
 
-    def _lacks_word(self, subject: Sequence[str]) -> str:
+    def _lacks_word(self, task: Task, subject: Sequence[str], pieces: Sequence[Piece]) -> str:
         """Words that are most of what is asked and stand in no text at all; empty if there are none."""
-        unknown = self.matcher.unknown(subject)
+        told = {
+            kind for kind in set(task.wants.values()) if any(tells(one.payload.text, kind) for one in pieces)
+        }
+        unknown = [word for word in self.matcher.unknown(subject) if task.wants.get(word) not in told]
         most = bool(unknown) and self.matcher.share(unknown, subject) >= self.policy.coverage
         return f"no text has the word {' or '.join(unknown)}" if most else ""
 
@@ -129,7 +137,7 @@ class Judge:
         return ""
 
     def _lacks_number(
-        self, _: Task, question: Question, subject: Sequence[str], pieces: Sequence[Piece], words: Words
+        self, task: Task, question: Question, subject: Sequence[str], pieces: Sequence[Piece], words: Words
     ) -> str:
         """Why no piece gives the number that is asked for; empty if one does."""
         unit = counted(question.text, words)
@@ -140,7 +148,7 @@ class Judge:
             bare = without_references(_MARKS.sub("", one.payload.text), [words])
             if (
                 self.matcher.text([bare]).has_number(words)
-                and self.matcher.coverage(subject, text) >= self.policy.coverage - 0.1
+                and self.matcher.coverage(subject, text, task.wants) >= self.policy.coverage - 0.1
             ):
                 return ""
         return f"no text gives a number of {unit}" if unit else "no text gives the number"

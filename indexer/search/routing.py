@@ -43,8 +43,9 @@ class Question(Struct, frozen=True, kw_only=True):
 
     `topic`: without what only says how to answer; `subject`: its words that name something;
     `aspects`: its parts, where they are to be answered apart; `here`: it speaks of "this
-    article"; `dependent`: it cannot be understood alone; `refined`: a model chose its route, which
-    lowers no bar.
+    article"; `dependent`: it cannot be understood alone; `wants`: its words that any address, phone,
+    mail or opening hours answer, each with that kind; `refined`: a model chose its route, which lowers
+    no bar.
     """
 
     text: str
@@ -55,6 +56,7 @@ class Question(Struct, frozen=True, kw_only=True):
     subject: tuple[str, ...]
     references: tuple[Reference, ...] = ()
     aspects: tuple[str, ...] = ()
+    wants: Mapping[str, str] = {}
     here: bool = False
     dependent: bool = False
     quantity: bool = False
@@ -117,6 +119,12 @@ class Router:
                 or (bool(leaning) and len(subject) <= 1)
             ),
             quantity=bool(words.quantity.find(spelled)),
+            wants={
+                word: kind
+                for kind, phrases in words.wants.items()
+                for phrase in phrases.find(spelled)
+                for word in tokens(phrase)
+            },
             status=bool(found.get("status")) and bool(self._editions(spelled)),
             layers=layers,
         )

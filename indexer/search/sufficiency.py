@@ -9,18 +9,19 @@ A question for a number needs one; a name of several words must stand as a name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import ceil
 
 from indexer.artifacts import Bm25Snapshot
+from indexer.contacts import tells
 from indexer.search.vocabulary import Words, tokens
 
 SUFFICIENT, WEAK, EMPTY = "sufficient", "weak", "empty"
 _SHORTEST = 4  # letters that two words must begin with alike …
 _ROOT = 3  # letters of the shortest word that another may begin with
 _STEM = 6  # letters of a stem that another may begin with
-_ALIKE = 0.65  # … and share of the longer one
+_ALIKE = 0.7  # … and share of the longer one
 _NAME = re.compile(r"(?<![^\W_])[A-ZА-ЯЁӘҒҚҢӨҰҮҺІ][^\W\d_]+(?:[\s-]+[A-ZА-ЯЁӘҒҚҢӨҰҮҺІ][^\W\d_]+)+")
 
 
@@ -34,7 +35,8 @@ class Matcher:
 
     def text(self, parts: Iterable[str]) -> Text:
         """A text to be asked."""
-        return Text(tokens(" ".join(parts)), self.stem)
+        text = " ".join(parts)
+        return Text(tokens(text), self.stem, text)
 
     def stem(self, word: str) -> str:
         """The index's term for a word."""
@@ -59,17 +61,26 @@ class Matcher:
             if self.stem(word) not in idf and not any(alike(word, term) for term in idf)
         ]
 
-    def coverage(self, subject: Sequence[str], text: Text) -> float:
-        """Share (0 to 1) of the weight of `subject` that the text holds; 1 if there is none."""
+    def coverage(self, subject: Sequence[str], text: Text, wants: Mapping[str, str] | None = None) -> float:
+        """
+        Share (0 to 1) of the weight of `subject` that the text holds; 1 if there is none.
+
+        A word of `wants` is held too by a text that tells what it wants, `phone` by a number;
+        the subject's other words are then to be held for themselves.
+        """
+        wanted = wants or {}
+        held = {word for word in subject if text.has(word) or (word in wanted and text.tells(wanted[word]))}
+        others = [word for word in subject if word not in wanted]
+        covered = self._covered(held, subject)
+        return min(covered, self._covered(held, others)) if others else covered
+
+    def _covered(self, held: Collection[str], subject: Sequence[str]) -> float:
         total = sum(map(self.weight, subject))
-        if not total:
-            return 1.0
-        return sum(self.weight(word) for word in subject if text.has(word)) / total
+        return sum(self.weight(word) for word in subject if word in held) / total if total else 1.0
 
     def share(self, words: Sequence[str], subject: Sequence[str]) -> float:
         """The weight of some words of a subject, beside that of all."""
-        total = sum(map(self.weight, subject))
-        return sum(self.weight(word) for word in subject if word in words) / total if total else 0.0
+        return self._covered(words, subject) if any(map(self.weight, subject)) else 0.0
 
     @cached_property
     def _rarest(self) -> float:
@@ -79,9 +90,10 @@ class Matcher:
 class Text:
     """The words of a text."""
 
-    def __init__(self, words: list[str], stem: Callable[[str], str]) -> None:
+    def __init__(self, words: list[str], stem: Callable[[str], str], written: str = "") -> None:
         self._words = words
         self._stem = stem
+        self._written = written
 
     @cached_property
     def _stems(self) -> list[str]:
@@ -102,6 +114,10 @@ class Text:
         return stem in self._known or any(
             alike(word, other) or akin(stem, known) for other, known in self._distinct.items()
         )
+
+    def tells(self, kind: str) -> bool:
+        """Whether the text holds a phone, an e-mail address, a street or opening hours."""
+        return tells(self._written, kind)
 
     def has_root(self, word: str) -> bool:
         """Whether a word of the text is the beginning of this one: `жыл` of `жылға`."""

@@ -129,6 +129,7 @@ class Words:
         self.topics = tuple(kinds["topics"])
         self.numerals = Phrases(kinds["numerals"])
         self.prefixes = tuple(kinds["prefixes"])
+        self.wants = {kind: Phrases(phrases) for kind, phrases in data["wants"].items()}
         self.expand: Mapping[str, Any] = data["expand"]
         self.layers = {name: Phrases(phrases) for name, phrases in data["layers"].items()}
         self.reference: Mapping[str, list[str]] = data["reference"]

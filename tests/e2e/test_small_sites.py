@@ -38,12 +38,39 @@ def test_cyrillic_addresses_an_old_encoding_and_a_table_without_headings(indexer
         assert unquote(urlsplit(hit["url"]).path) == "/цены.html"
         assert "6 200" in hit["text"]
 
+        _who_asks_how_to_reach_it_is_answered(indexer)
         site.reset()
         again = indexer("seed", "--project-name", "ромашка", "--json").ok().json
         assert unconditional(site.log) == []
         assert set(statuses(site)) == {304}
         assert max(asked(site).values()) == 1
         assert (again["embedded"], again["generation"]) == (0, report["generation"])
+
+
+REACH = {
+    "Где вы находитесь?": "Мельничная улица, 3",
+    "Как к вам проехать?": "Мельничная улица, 3",
+    "Здравствуйте! Подскажите, где ваш офис?": "Мельничная улица, 3",
+    "Ваш телефон?": "221-00-10",
+    "Какая у вас электронная почта?": "priem@romashka.example",
+    "График работы": "9:00–21:00",
+    "Во сколько вы открываетесь?": "9:00–21:00",
+    "Вы работаете в воскресенье?": "10:00–14:00",
+}
+ELSEWHERE = ("Где находится Эрмитаж?", "Какой телефон у полиции?", "Есть ли скидка в понедельник?")
+
+
+def _who_asks_how_to_reach_it_is_answered(indexer):
+    """In whatever words, by what the page shows; what lies elsewhere is not answered by the clinic's own."""
+    asking = [{"id": question, "question": question} for question in (*REACH, *ELSEWHERE)]
+    path = indexer.projects.parent / "asking.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in asking), encoding="utf-8")
+    rows = indexer("context", "--project-name", "ромашка", "--in", str(path)).ok().lines
+    told = {row["id"]: (row["sufficiency"], row["fragments"][0]["body"]) for row in rows}
+    for question, answer in REACH.items():
+        assert told[question][0] == "sufficient", question
+        assert answer in told[question][1]
+    assert {told[question][0] for question in ELSEWHERE} == {"weak"}
 
 
 def test_what_a_shop_keeps_out_stays_out_and_says_why(indexer):

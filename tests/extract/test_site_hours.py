@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from indexer.contacts import says_contact
 from indexer.extract import extract
-from indexer.extract.site import says_contact
 
 
 @pytest.mark.parametrize(

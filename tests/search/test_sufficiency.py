@@ -27,6 +27,11 @@ def test_words_count_in_any_form_and_by_their_weight():
     text = MATCHER.text(["Стоянки у причала нет"])
     assert MATCHER.coverage(["стоянка", "катера"], text) == pytest.approx(2 / 3)
     assert MATCHER.coverage([], text) == 1.0
+    reach = MATCHER.text(["Причал, ул. Портовая, 7, ежедневно 9:00–18:00. Стоянка."])
+    assert MATCHER.coverage(["адрес"], reach, {"адрес": "address"}) == 1.0
+    assert MATCHER.coverage(["телефон"], reach, {"телефон": "phone"}) == 0.0
+    assert MATCHER.coverage(["адрес", "стоянка"], reach, {"адрес": "address"}) == 1.0
+    assert MATCHER.coverage(["адрес", "марсианин"], reach, {"адрес": "address"}) == 0.0
     assert MATCHER.coverage(["марсианин", "стоянка"], text) == pytest.approx(0.5)  # unknown: the rarest
 
 
