@@ -232,10 +232,10 @@ class _Builder:
 
     def _table(self, block: Block) -> None:
         gap = self._after_glue(Gap.ITEM if self.previous is Kind.TEXT else Gap.BLOCK)
-        rows, header = row_parts(self.text, block, limit=self.limit)
-        self._append(rows[0].start, rows[0].end, gap, whole=True, inner=header)
-        for row in rows[1:]:
-            self._append(row.start, row.end, row.gap, whole=True, context=header, inner=header)
+        rows, contexts = row_parts(self.text, block, limit=self.limit)
+        self._append(rows[0].start, rows[0].end, gap, whole=True)
+        for row, above in zip(rows[1:], contexts[1:], strict=True):
+            self._append(row.start, row.end, row.gap, whole=True, context=above, inner=above)
         self._hold(-1)
 
     def _code(self, block: Block) -> None:

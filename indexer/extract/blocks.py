@@ -66,6 +66,7 @@ class Block:
         "links",
         "number",
         "says",
+        "section",
         "text",
         "words",
     )
@@ -82,3 +83,4 @@ class Block:
         self.cells: list[str] = []
         self.inner = ""
         self.says = -1
+        self.section = False

@@ -33,7 +33,51 @@ _CELLS = frozenset(
         "u",
     )
 )
+_PARTS = 2  # elements with text that make a link a card
+_TYPED = frozenset(("text", "tel", "email"))  # fields whose value is text
+_ADDRESS = re.compile(r"://|^www\.")
+_SETTING = re.compile(
+    r"qty|quantity|(?<!ac)count|amount|token|csrf|nonce|captcha|url|link|share|date|search", re.IGNORECASE
+)
 _NAME = re.compile(r"[^\W\d_]{2}[:.]?$")  # how a name ends
+
+
+def fixed_value(field: LexborNode) -> str:
+    """What an `input` shows that nobody can change: an account number, a code; empty for others."""
+    attributes = field.attributes
+    if "readonly" not in attributes or (attributes.get("type") or "text").lower() not in _TYPED:
+        return ""
+    value = (attributes.get("value") or "").strip()
+    names = " ".join(filter(None, (attributes.get(k) for k in ("id", "name", "class"))))
+    told = len(value) > 2 and not _ADDRESS.search(value) and not _SETTING.search(names)
+    return value if told else ""
+
+
+def is_card(link: LexborNode) -> bool:
+    """Whether a link is one of several that follow each other, each of several elements: a name, a price."""
+    if not _has_parts(link):
+        return False
+    return any(other is not None and other.tag == "a" and _has_parts(other) for other in _beside(link))
+
+
+def _beside(node: LexborNode) -> tuple[LexborNode | None, LexborNode | None]:
+    """The elements before and after, with nothing but space between."""
+    before, after = node.prev, node.next
+    while before is not None and before.tag == "-text" and (before.text_content or "").isspace():
+        before = before.prev
+    while after is not None and after.tag == "-text" and (after.text_content or "").isspace():
+        after = after.next
+    return before, after
+
+
+def _has_parts(link: LexborNode) -> bool:
+    """Whether at least two of a link's elements hold text."""
+    found, child = 0, link.child
+    while child is not None and found < _PARTS:
+        if child.tag in INLINE and (child.text() or "").strip():
+            found += 1
+        child = child.next
+    return found >= _PARTS
 
 
 def is_power(node: LexborNode, before: str) -> bool:

@@ -184,12 +184,15 @@ class _Writer:
         return " / ".join(b.text for b in self._run("option", block.frame.parent))
 
     def _table(self) -> str:
-        """The first row heads the table if none says that it does."""
+        """The first row heads the table if none says that it does; one that names a group of rows is bold."""
         group = self._run("row", self._blocks[self._at].frame.parent)
         rows = [[cell.replace("|", "\\|") for cell in b.cells] for b in group]
         if len(rows) == 1 or len(rows[0]) == 1:
             return "\n".join(_plain(" — ".join(filter(None, row))) for row in rows)
         heads = max(sum(1 for b in group if b.level), 1)
+        for block, row in zip(group[heads:-1], rows[heads:-1], strict=True):
+            if block.section and row[0]:
+                row[0] = f"**{row[0]}**"
         header = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows[:heads], strict=True)]
         lines = [header, ["---"] * len(header), *rows[heads:]]
         return "\n".join("| " + " | ".join(row) + " |" for row in lines)

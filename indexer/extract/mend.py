@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from indexer.contacts import says_contact
 from indexer.extract import features, phrases
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.markup import Inside
+from indexer.extract.site import label_of
 from indexer.money import names_money
 
 if TYPE_CHECKING:
@@ -239,6 +241,17 @@ def with_questions(blocks: list[Block], keep: Mask) -> Mask:
             and not _is_furniture(inside)
         ):
             out[k] = True
+    return out
+
+
+def with_labels(blocks: list[Block], keep: Mask) -> Mask:
+    """*keep* and the lines that say of which kind a kept phone or time of a footer or header is."""
+    out = keep.copy()
+    for k in np.flatnonzero(keep).tolist():
+        if blocks[k].frame.inside & _OUTER_FURNITURE and says_contact(blocks[k].text):
+            label = label_of(blocks, k)
+            if label is not None:
+                out[label] = True
     return out
 
 

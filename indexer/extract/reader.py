@@ -62,10 +62,9 @@ def read(
     if walk.blocks and second.is_doubtful(walk.blocks, verdict.probabilities, keep, facts, html):
         keep = second.confirm(walk.blocks, verdict.probabilities, keep, verdict.bar, html)
         judge = "blocks+trafilatura"
-    keep = mend.with_questions(walk.blocks, keep)
+    keep = mend.with_labels(walk.blocks, mend.with_questions(walk.blocks, keep))
     done = finish.finish(walk.blocks, keep, walk.labels)
     ordered = parsed.ordered + done.orders
-    left = [b for b, k in zip(walk.blocks, keep, strict=True) if not k]
     text = markdown.render(done.blocks)
     language = parsed.language or metadata.guess_language(text)
     told = structured.Facts(parsed.found, text, language)
@@ -75,7 +74,7 @@ def read(
     shown, apart = structured.divide(data, walk.blocks)
     apart += beside
     text = "\n\n".join(filter(None, [text, *shown]))
-    lines = site.facts(left, walk.contacts, "\n\n".join([text, *apart]))
+    lines = site.facts(walk.blocks, keep.tolist(), walk.contacts, "\n\n".join([text, *apart]))
     unseen = _hidden([*ordered, *walk.unseen], raw)
     if watch is not None:
         watch(

@@ -7,11 +7,11 @@ Footers and headers are furniture of every page, yet what stands there is asked 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from indexer.contacts import EMAIL, says_contact
-from indexer.extract.blocks import Block
+from indexer.extract.blocks import Block, Frame
 from indexer.extract.markup import Inside
 from indexer.extract.text import squeeze
 
@@ -19,18 +19,21 @@ from indexer.extract.text import squeeze
 _PLACE = re.compile(r"\b\d{1,5}[A-Za-z]?,? (?:[A-Z][\w.'-]+ ?){1,4}, ?[A-Z][\w.'-]+")
 _MAX_LINES = 60
 _MAX_WORDS = 60
+_MAX_COLUMN = 8  # lines of a column whose first one labels the others
+_MAX_LABEL = 5  # words
 
 
-def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[str]:
+def facts(blocks: Sequence[Block], keep: Sequence[bool], contacts: Iterable[str], known: str) -> list[str]:
     """
-    Lines of *blocks* (those left out of the text) that say how to reach the business, and
-    the numbers and addresses of `tel:` and `mailto:` links; each once, none that *known* has.
+    Lines of *blocks* that are not kept in the text and say how to reach the business, with what
+    labels them, and the numbers and addresses of `tel:` and `mailto:` links; each once, none that
+    *known* has.
     """
     flat = squeeze(known).lower()
     digits = re.sub(r"\D", "", known)
     out: dict[str, None] = {}
-    for block in blocks:
-        if block.words > _MAX_WORDS or len(out) >= _MAX_LINES:
+    for at, block in enumerate(blocks):
+        if keep[at] or block.words > _MAX_WORDS or len(out) >= _MAX_LINES:
             continue
         text = squeeze(block.text)
         inside = block.frame.inside
@@ -38,7 +41,8 @@ def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[
             says_contact(text) or inside & Inside.ADDRESS or (inside & Inside.FOOTER and _PLACE.search(text))
         )
         if told and text.lower() not in flat:
-            out[text] = None
+            label = label_of(blocks, at)
+            out[f"{squeeze(blocks[label].text).rstrip(':')}: {text}" if label is not None else text] = None
     so_far = " ".join(out).lower()
     digits += re.sub(r"\D", "", so_far)
     for contact in contacts:
@@ -53,6 +57,24 @@ def facts(blocks: Iterable[Block], contacts: Iterable[str], known: str) -> list[
             out[value] = None
             so_far += " " + value.lower()
     return list(out)[:_MAX_LINES]
+
+
+def label_of(blocks: Sequence[Block], at: int) -> int | None:
+    """
+    Which block says whose phone or hours `blocks[at]` gives: "Service", above a number in one column.
+
+    The first of the smallest element that holds more than this line, if it is short and says
+    nothing of the kind itself.
+    """
+    frame: Frame | None = blocks[at].frame
+    while frame is not None and (frame.last - frame.first < 2 or frame.first == at):
+        frame = frame.parent
+    if frame is None or frame.last - frame.first > _MAX_COLUMN or frame.tag in ("nav", "form"):
+        return None
+    label = blocks[frame.first]
+    short = 0 < label.words <= _MAX_LABEL and label.text[-1] not in ".!?…" and "\n" not in label.text
+    plain = label.kind in ("p", "h", "dt", "li") and any(map(str.isalpha, label.text))
+    return frame.first if short and plain and not says_contact(label.text) else None
 
 
 def unprotected(code: str) -> str:

@@ -160,6 +160,8 @@ class _Cell:
         attributes = node.attributes
         if tag in inline.SETS_APART:
             self.parts.append(" ")
+            if tag == "input" and (said := inline.fixed_value(node)) and self._shows(node, tag):
+                self.parts.append(f"{said} ")
             if tag == "img" and self._shows(node, tag):
                 self.pictured.append(attributes.get("alt") or "")
         if tag in SKIPPED or (attributes and not self._shows(node, tag)):
@@ -224,16 +226,18 @@ class Line:
     """
     A table row: texts by column, whether it heads the table, its class names, characters in links.
 
-    `spread`: the columns that a heading over several ones is repeated in.
+    `spread`: the columns that a heading over several ones is repeated in. `section`: it names the
+    rows that follow.
     """
 
-    __slots__ = ("cells", "header", "linked", "names", "spread")
+    __slots__ = ("cells", "header", "linked", "names", "section", "spread")
 
     def __init__(self, *, header: bool, names: str) -> None:
         self.cells: list[str] = []
         self.header = header
         self.names = names
         self.linked = 0
+        self.section = False
         self.spread: set[int] = set()
 
     def text(self) -> str:
@@ -261,8 +265,20 @@ def to_lines(rows: list[list[LexborNode]], shows: Shows) -> list[Line]:
         heads = bool(lines) and (lines[0].header or all(lines[0].cells)) and (not across or bool(carried))
         spread = (heading or not lines) and not across
         _fill(line, row, carried, shows, spread=spread, values=heads)
+        line.section = bool(lines) and not heading and (across or _is_bold(row[0])) and _is_lone(line)
         lines.append(line)
     return _without_empty(lines)
+
+
+def _is_lone(line: Line) -> bool:
+    """Whether a row says something in its first column alone."""
+    return bool(line.cells[0]) and not any(line.cells[1:])
+
+
+def _is_bold(cell: LexborNode) -> bool:
+    """Whether a cell is a heading, or all of its text is bold."""
+    bold = cell.css_first("b,strong")
+    return cell.tag == "th" or (bold is not None and squeeze(bold.text()) == squeeze(cell.text()))
 
 
 def _fill(

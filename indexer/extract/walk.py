@@ -75,8 +75,8 @@ class Walk:
                 self._text(node.text_content or "")
             elif tag == "br":
                 self._parts.append("\n" if self._leaf is None else " ")
-            elif tag in inline.SETS_APART and self._parts and not self._in_pre:
-                self._parts.append(" ")
+            elif tag in inline.SETS_APART and not self._in_pre:
+                self._set_apart(node, tag)
             elif tag[0] != "-" and tag not in SKIPPED:
                 child = node.child
                 if (child is not None or tag == "hr") and self._enter(node, tag):
@@ -107,6 +107,14 @@ class Walk:
                 self._linked.append(text)
         elif self._parts:
             self._parts.append(text if self._in_pre else " ")
+
+    def _set_apart(self, node: LexborNode, tag: str) -> None:
+        """A picture or a control within a line: a space, or what a field that cannot be changed says."""
+        said = inline.fixed_value(node) if tag == "input" else ""
+        if said and self._shows(node, tag):
+            self._parts.append(f" {said} ")
+        elif self._parts:
+            self._parts.append(" ")
 
     def _flush(self) -> None:
         """End the line being read."""
@@ -232,6 +240,8 @@ class Walk:
         if tag in inline.STRUCK and not self._in_pre:
             self._parts.append(inline.OPEN_STRUCK)
         if tag == "a":
+            if self._leaf is None and inline.is_card(node):
+                self._flush()
             self._in_link += 1
             self._links += 1
             target = attributes.get("href") or ""
@@ -309,6 +319,7 @@ class Walk:
             block = Block("row", line.text(), row)
             block.cells = line.cells
             block.level = int(line.header)
+            block.section = line.section
             block.number = len(line.cells)
             block.linked = min(block.words, round(block.words * line.linked / (len(block.text) or 1)))
             self.blocks.append(block)

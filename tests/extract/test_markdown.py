@@ -182,7 +182,7 @@ def test_a_value_over_several_headings_is_that_of_each():
         "<tr><td>Acu</td><td colspan=2>7 900</td></tr><tr><td colspan=2>Total</td><td>9</td></tr></table>"
     )
     lines = read(table).splitlines()
-    assert lines[2:] == ["| Soft |  |  |", "| Acu | 7 900 | 7 900 |", "| Total |  | 9 |"]
+    assert lines[2:] == ["| **Soft** |  |  |", "| Acu | 7 900 | 7 900 |", "| Total |  | 9 |"]
 
 
 def test_a_cell_that_holds_a_picture_alone_says_what_it_shows():

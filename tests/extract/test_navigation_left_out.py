@@ -83,7 +83,7 @@ def test_a_group_row_is_no_table_header():
 
     text = extract(html, url="https://mail.example/doc/ch30.html").text
 
-    assert "| Size | Price |\n| --- | --- |\n| Winter |" in text
+    assert "| Size | Price |\n| --- | --- |\n| **Winter** |" in text
 
 
 def test_the_foot_of_a_manual_page_is_left_out():

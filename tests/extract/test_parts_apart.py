@@ -1,0 +1,75 @@
+"""Cards, fields and columns: what belongs to whom can be read from the text."""
+
+from __future__ import annotations
+
+from indexer.extract import extract
+from indexer.phases.chunk import chunk_record
+from indexer.settings import Settings
+
+PARAGRAPH = (
+    "<p>Мы ставим пластиковые окна в Твери с 2005 года, гарантия на монтаж пять лет, замер бесплатно.</p>"
+)
+
+
+def _read(body: str, after: str = ""):
+    html = f"<html lang=ru><title>Окна</title><main><h1>Окна</h1>{PARAGRAPH}{body}</main>{after}</html>"
+    return extract(html, url="https://a.example/")
+
+
+def test_links_that_are_cards_stand_on_lines_of_their_own():
+    goods = [("Насос Вихрь-1", "4 500 руб."), ("Насос Гейзер", "12 300 руб."), ("Насос Малыш", "2 100 руб.")]
+    cards = "".join(f"<a href=/{n}><span>{n}</span> <span>{p}</span></a>" for n, p in goods)
+    text = _read(f"<div>{cards}</div><p>Все <a href=/x>насосы <b>в наличии</b></a> на складе.</p>").text
+    assert [line for line in text.splitlines() if "Насос" in line] == [f"{n} {p}" for n, p in goods]
+    assert "Все насосы в наличии на складе." in text
+
+
+def test_a_field_that_cannot_be_changed_is_read_and_one_to_fill_in_is_not():
+    body = (
+        "<div><label>БИК</label><input readonly value=044525225></div>"
+        "<div><label>Количество</label><input readonly name=qty value=100></div>"
+        "<div><label>Ссылка</label><input readonly value=https://a.example/share></div>"
+        "<div><label>Имя</label><input value=Иванов></div>"
+        "<table><tr><th>Счёт</th><th>Номер</th></tr><tr><td>Рубли</td><td><input readonly value=40702810900></td></tr></table>"
+    )
+    text = _read(body).text
+    assert "БИК 044525225" in text
+    assert "| Рубли | 40702810900 |" in text
+    assert not any(word in text for word in ("100", "share", "Иванов"))
+
+
+def test_a_column_of_the_footer_keeps_what_its_first_line_says():
+    footer = (
+        "<footer><div><div>Отдел продаж</div><a href=tel:+74822111111>+7 (4822) 11-11-11</a></div>"
+        "<div><div>Сервисная служба:</div><a href=tel:+74822222222>+7 (4822) 22-22-22</a></div>"
+        "<div><h4>Режим работы</h4><ul><li>Пн–Пт 9:00–18:00</li><li>Сб 10:00–14:00</li></ul></div></footer>"
+    )
+    assert _read("", footer).site.splitlines() == [
+        "Отдел продаж: +7 (4822) 11-11-11",
+        "Сервисная служба: +7 (4822) 22-22-22",
+        "Режим работы: Пн–Пт 9:00–18:00",
+        "Сб 10:00–14:00",
+    ]
+
+
+def test_rows_of_a_long_table_keep_the_section_that_they_stand_in():
+    def section(name: str, rows: int) -> str:
+        priced = "".join(f"<tr><td>{name} {n}</td><td>{1000 + n}</td></tr>" for n in range(rows))
+        return f"<tr><td colspan=2>{name}</td></tr>{priced}"
+
+    bold = "<tr><td><b>Ортопедия</b></td><td></td></tr><tr><td>Коронка</td><td>15000</td></tr>"
+    table = f"<table><tr><th>Услуга</th><th>Цена</th></tr>{section('Терапия', 90)}{section('Хирургия', 90)}{bold}</table>"
+    text = _read(table).text
+    assert "| **Хирургия** |  |" in text
+    chunks = chunk_record({"id": "a", "text": text}, settings=Settings().chunk, chat=None)["chunks"]
+    header = "| Услуга | Цена |\n| --- | --- |\n"
+    for one in chunks:
+        first = one["text"].splitlines()[0]
+        for name in ("Терапия", "Хирургия"):
+            if first.startswith(f"| {name}"):
+                assert one["context"] == f"{header}| **{name}** | |"
+        assert not one["text"].endswith("** |  |"), "a section is not cut from its first row"
+        assert text[one["start"] : one["end"]] == one["text"]
+    assert sum("context" in one for one in chunks) > 2
+    plain = "<table><tr><th>Цвет</th><th>Размер</th></tr><tr><td>Белый</td><td></td></tr><tr><td>Синий</td><td>5</td></tr></table>"
+    assert "**" not in _read(plain).text
