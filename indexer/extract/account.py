@@ -59,7 +59,9 @@ class Line(Struct, frozen=True, kw_only=True):
 def lines(decided: Decided) -> list[Line]:
     """The account of a page in reading order; what is hidden, and what is not of a block, last."""
     bar = round(float(decided.verdict.bar), 3)
-    site = set(decided.site)
+    site = {
+        part for line in decided.site for part in (line, *line.split(": ", 1))
+    }  # also a label and what it labels
     told = [
         Line(
             kept=bool(kept) and number not in decided.left,
@@ -74,7 +76,11 @@ def lines(decided: Decided) -> list[Line]:
     ]
     told += [Line(kept=True, rule=DATA, kind="", text=text) for text in decided.data]
     seen = {squeeze(block.text) for block in decided.blocks}
-    told += [Line(kept=False, rule=SITE, kind="", text=text) for text in decided.site if text not in seen]
+    told += [
+        Line(kept=False, rule=SITE, kind="", text=text)
+        for text in decided.site
+        if not seen & {text, text.partition(": ")[2]}
+    ]
     ordered = {decided.blocks[k].text for k, rule in decided.left.items() if rule == ORDER}
     return told + [
         Line(kept=False, rule=HIDDEN, kind="", text=text) for text in decided.hidden if text not in ordered
@@ -89,4 +95,4 @@ def _rule(decided: Decided, number: int, block: Block, site: set[str]) -> str:
     if last:
         return CONFIRMED if not first else OVER if over else TOGETHER
     rule = DENIED if first else FORM if over else UNDER
-    return f"{rule}; {SITE}" if squeeze(block.text) in site else rule
+    return f"{rule}; {SITE}" if squeeze(block.text).rstrip(":") in site else rule

@@ -21,6 +21,7 @@ _MAX_LINES = 60
 _MAX_WORDS = 60
 _MAX_COLUMN = 8  # lines of a column whose first one labels the others
 _MAX_LABEL = 5  # words
+_REGIONS = frozenset(("body", "main", "article", "header", "footer", "aside"))
 
 
 def facts(blocks: Sequence[Block], keep: Sequence[bool], contacts: Iterable[str], known: str) -> list[str]:
@@ -68,7 +69,7 @@ def label_of(blocks: Sequence[Block], at: int) -> int | None:
     """
     frame: Frame | None = blocks[at].frame
     while frame is not None and (frame.last - frame.first < 2 or frame.first == at):
-        frame = frame.parent
+        frame = frame.parent if frame.tag not in _REGIONS else None
     if frame is None or frame.last - frame.first > _MAX_COLUMN or frame.tag in ("nav", "form"):
         return None
     label = blocks[frame.first]
