@@ -33,6 +33,7 @@ from indexer.adapters.edge_engine import (
     engine_filter,
     engine_point,
     engine_query,
+    ids_of,
     load_shard,
     mapped,
     occupied_size,
@@ -54,7 +55,6 @@ log = logging.getLogger("indexer")
 
 SHARD = "shard"
 BATCH = 512  # points in one call of the engine
-NAMES = 65_536  # ids of points remembered as text
 
 _LOADING = "loading"
 _TRIES = 5
@@ -290,7 +290,6 @@ class EdgeReader:
 
     def __init__(self, generations: Generations, name: str, hold: Hold) -> None:
         self._path = generations.path(name)
-        self._names = _Names()
         self._stack = contextlib.ExitStack()
         self._stack.callback(hold.release)
         try:
@@ -314,11 +313,7 @@ class EdgeReader:
         ]
         with mapped(self._path):
             answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
-        names = self._names
-        return [
-            list(map(Scored, [names[point.id.int] for point in answer], [point.score for point in answer]))
-            for answer in answers
-        ]
+        return [list(map(Scored, ids_of(answer), [point.score for point in answer])) for answer in answers]
 
     def select(self, where: Where, limit: int) -> list[str]:
         """Ids of at most `limit` points that `where` admits."""
@@ -386,15 +381,3 @@ class EdgeReader:
 
 def _sparse(vector: Any) -> Sparse:
     return Sparse(indices=tuple(vector.indices), values=tuple(vector.values))
-
-
-class _Names(dict[int, str]):
-    """The ids of points as text, by their numbers: a search meets hundreds, and most of them again."""
-
-    def __missing__(self, number: int) -> str:
-        if len(self) >= NAMES:
-            self.clear()
-        digits = f"{number:032x}"
-        name = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-        self[number] = name
-        return name

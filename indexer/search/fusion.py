@@ -21,10 +21,10 @@ Normalise = Callable[[Sequence[float]], list[float]]
 
 
 class Fused(Struct, frozen=True):
-    """`scores`: fused, by id. `parts`: each leg's normalised scores by id. `weights`: of the legs."""
+    """`scores`: fused, by id. `parts`: each leg's normalised scores. `weights`: of the legs."""
 
     scores: dict[str, float]
-    parts: tuple[dict[str, float], ...]
+    parts: tuple[list[float], ...]
     weights: tuple[float | None, ...]
 
 
@@ -35,15 +35,14 @@ def fuse(legs: Sequence[Sequence[Scored]], weights: Sequence[float], *, normalis
     Each leg is best first.
     """
     fused: dict[str, float] = {}
+    before = fused.get
     parts = []
     for leg, weight in zip(legs, weights, strict=True):
-        scores = normalise([scored.score for scored in leg])
-        part = dict(zip([scored.id for scored in leg], scores, strict=True))
-        if fused:
-            before = fused.get
-            fused |= {name: before(name, 0.0) + weight * score for name, score in part.items()}
-        else:
-            fused = {name: weight * score for name, score in part.items()}
+        part = normalise([scored.score for scored in leg])
+        fused |= {
+            scored.id: before(scored.id, 0.0) + weight * score
+            for scored, score in zip(leg, part, strict=True)
+        }
         parts.append(part)
     return Fused(fused, tuple(parts), tuple(weights))
 
@@ -64,11 +63,11 @@ def normalised(scores: Sequence[float]) -> list[float]:
     if count < 2:  # noqa: PLR2004 - a deviation needs two values
         return [ALONE] * count
     mean = math.fsum(scores) / count
-    deviation = math.sqrt(math.fsum([(score - mean) ** 2 for score in scores]) / (count - 1))
+    deviation = math.dist(scores, [mean] * count) / math.sqrt(count - 1)
     if deviation == 0:
         return [ALONE] * count
-    low = mean - 3 * deviation
-    return [(score - low) / (6 * deviation) for score in scores]
+    low, spread = mean - 3 * deviation, 6 * deviation
+    return [(score - low) / spread for score in scores]
 
 
 def reciprocal(scores: Sequence[float]) -> list[float]:

@@ -159,7 +159,7 @@ class _Search:
         self.settings = settings
         self.where: Where | None = None
         self.extras = Extras()
-        self.coverage = Coverage(reader.snapshot)
+        self.coverage = Coverage.of(reader)
 
     def answer(self, questions: list[str]) -> Iterator[list[Hit]]:
         asked = self._prepare(questions)
@@ -272,7 +272,7 @@ class _Search:
     def _hits(
         self, one: _Asked, shown: Sequence[tuple[Place, list[Place]]], payloads: Mapping[str, Payload]
     ) -> list[Hit]:
-        fused = one.fused or Fused({}, ({}, {}), (None, None))
+        fused = one.fused or Fused({}, ([], []), (None, None))
         names = {place.id for best, others in shown for place in (best, *others)}
         dense = _legs(names, one.dense, fused.parts[0], fused.weights[0])
         bm25 = _legs(names, one.bm25, fused.parts[1], fused.weights[1])
@@ -308,12 +308,14 @@ class _Search:
 
 
 def _legs(
-    names: Collection[str], found: Sequence[Scored], parts: Mapping[str, float], weight: float | None
+    names: Collection[str], found: Sequence[Scored], parts: Sequence[float], weight: float | None
 ) -> dict[str, Leg]:
-    """How a leg sees those of `names` that it found."""
+    """How a leg sees those of `names` that it found; `parts` are the normalised scores, if there are any."""
     return {
-        scored.id: Leg(rank=rank, score=scored.score, normalised=parts.get(scored.id), weight=weight)
-        for rank, scored in enumerate(found, 1)
+        scored.id: Leg(
+            rank=place + 1, score=scored.score, normalised=parts[place] if parts else None, weight=weight
+        )
+        for place, scored in enumerate(found)
         if scored.id in names
     }
 

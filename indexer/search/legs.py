@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from operator import gt
+from operator import attrgetter, gt
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from indexer.artifacts import Bm25Snapshot
 from indexer.ports import Reader, Scored, Sparse, Where
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 SPARE = 16  # fetched beyond the depth, to see whether a tie crosses it
 MOST = 10_000  # never fetched more, however many scores are equal
+
+_ID, _SCORE = attrgetter("id"), attrgetter("score")
+_COVERAGES: WeakKeyDictionary[Reader, Coverage] = WeakKeyDictionary()
 
 
 class Coverage:
@@ -34,6 +38,13 @@ class Coverage:
             total += weight
             covered += weight if vocab.get(term) in there else 0.0
         return covered / total if total else 0.0
+
+    @classmethod
+    def of(cls, reader: Reader) -> Coverage:
+        """One for each open index: which term is the rarest is looked up once."""
+        if reader not in _COVERAGES:
+            _COVERAGES[reader] = cls(reader.snapshot)
+        return _COVERAGES[reader]
 
     @cached_property
     def _rarest(self) -> float:
@@ -63,6 +74,6 @@ def nearest(
             found = reader.nearest([query], fetched, where)[0]
         scores = [scored.score for scored in found]
         if not all(map(gt, scores, scores[1:])):
-            found = sorted(found, key=lambda scored: (-scored.score, scored.id))
+            found = sorted(sorted(found, key=_ID), key=_SCORE, reverse=True)  # twice is fast, and stable
         ranked.append(found[:depth])
     return ranked

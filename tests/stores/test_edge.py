@@ -265,6 +265,28 @@ def test_points_with_nothing_in_common_with_a_query_are_not_found(store: EdgeSto
     assert (len(dense), len(bm25)) == (3, 1)
 
 
+def test_the_ids_of_found_points_are_those_that_each_point_has(tmp_path: Path) -> None:
+    """They are read from the engine's text of all; if that reads otherwise one day, point by point."""
+    import qdrant_edge as engine
+
+    (tmp_path / "shard").mkdir()
+    shard = edge_engine.create_shard(tmp_path / "shard", DIMENSION)
+    points = [edge_engine.engine_point(point) for point in points_of(NEW)]
+    shard.update(engine.UpdateOperation.upsert_points(points))
+    query = edge_engine.engine_query(np.ones(DIMENSION, dtype=np.float32))
+    found = shard.query(engine.QueryRequest(limit=10, query=query, with_payload=False))
+    shard.close()
+
+    class Other(NamedTuple):
+        id: object
+
+    ids = [str(point.id) for point in found]
+    assert len(ids) == len(NEW)
+    assert edge_engine.ids_of(found) == ids
+    assert edge_engine._ID.findall(repr(found)) == ids, "the fast way was taken"
+    assert edge_engine.ids_of([Other(point.id) for point in found]) == ids
+
+
 def test_opening_takes_no_more_than_moments(store: EdgeStore) -> None:
     """A reader of a small generation opens in well under a second, even on a busy machine."""
     build(store, generation("1"), OLD)
