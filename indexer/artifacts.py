@@ -249,7 +249,11 @@ class EmbeddedChunk(Struct, frozen=True, kw_only=True):
 
 
 class EmbeddedPage(Struct, frozen=True, kw_only=True):
-    """All embedded chunks of a page, with the model that made the vectors."""
+    """
+    All embedded chunks of a page, with the model that made the vectors.
+
+    `digest`: of all else, by which altered numbers are known; empty as earlier versions wrote it.
+    """
 
     schema: int = SCHEMA
     signature: str
@@ -262,6 +266,7 @@ class EmbeddedPage(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     label: Label = UNLABELLED
     translations: tuple[str, ...] = ()
+    digest: str = ""
 
 
 class Payload(Struct, frozen=True, kw_only=True):

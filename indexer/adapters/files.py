@@ -17,10 +17,11 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from indexer.artifacts import SCHEMA, Bm25Snapshot, ChunkedPage, EmbeddedPage, Page
 from indexer.errors import IndexerError, Misconfigured, disk_error
-from indexer.ids import url_key
+from indexer.ids import digest, url_key
 from indexer.ports import Artifact, Staged
 
 log = logging.getLogger("indexer")
@@ -69,9 +70,12 @@ class FileArtifacts:
         if isinstance(head, str):
             return head
         try:
-            return msgspec.json.decode(data, type=kind)
+            found = msgspec.json.decode(data, type=kind)
         except msgspec.MsgspecError as error:
             return f"is damaged ({error})"
+        if isinstance(found, EmbeddedPage) and found.digest not in ("", _digest_of(found)):
+            return "is damaged (it is not what its digest says)"
+        return found
 
     def has(self, kind: type[Artifact], key: str) -> bool:
         """Whether there is a file; that it is whole is seen when it is read."""
@@ -109,9 +113,12 @@ class FileArtifacts:
 
     def stage(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> Staged:
         """Write beside the target; `commit` puts it in place. Both halves name the path if the disk fails."""
-        data = msgspec.json.encode(artifact)
-        if not isinstance(artifact, EmbeddedPage):  # vectors are not for reading
-            data = msgspec.json.format(data, indent=1)
+        if isinstance(
+            artifact, EmbeddedPage
+        ):  # vectors are not for reading, and nobody sees what is wrong with them
+            data = msgspec.json.encode(replace(artifact, digest=_digest_of(artifact)))
+        else:
+            data = msgspec.json.format(msgspec.json.encode(artifact), indent=1)
         path = self._path(type(artifact), key)
         return str(write_part(path, data)), str(path)
 
@@ -226,6 +233,10 @@ class FileArtifacts:
         if url_key(head.url) != key:
             return f"holds another URL ({head.url})"
         return head
+
+
+def _digest_of(page: EmbeddedPage) -> str:
+    return digest(msgspec.json.encode(replace(page, digest="")))
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -73,7 +73,7 @@ def publish(
         gates.before_building(signature, len(signed))
 
     making = _Making(
-        wiring, project, artifacts, store, signature=signature, marked=marked, contents=contents,
+        wiring, project, artifacts, catalogue, store, signature=signature, marked=marked, contents=contents,
         stale=stale, gates=gates, check=partial(gates.before_publishing, store, lenient=allow_shrink),
     )  # fmt: skip
     made = making.renewed(current, before) if current is not None and mine and not force else None
@@ -118,6 +118,7 @@ class _Making:
     wiring: Wiring
     project: Project
     artifacts: Artifacts
+    catalogue: Catalogue
     store: VectorStore
     signature: str
     marked: Mapping[str, str]
@@ -193,7 +194,8 @@ class _Making:
     def _page(self, key: str) -> EmbeddedPage:
         page = self.artifacts.load(EmbeddedPage, key)
         if page is None:
-            raise IndexerError(f"the embeds of {key} vanished during the run; run again")
+            self.catalogue.strike([key])  # or the next run would take the file for the one that it knew
+            raise IndexerError(f"the embeds of {key} are damaged or vanished during the run; run again")
         return page
 
     def _edition(self, key: str, page: EmbeddedPage) -> Edition:

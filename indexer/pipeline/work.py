@@ -164,7 +164,8 @@ def embed_slice(job: EmbedJob, keys: list[str], counts: EmbedCounts) -> list[Don
 
 
 def _fresh(job: EmbedJob, key: str, signature: str) -> bool:
-    return job.artifacts.signature(EmbeddedPage, key) == signature
+    fresh = job.artifacts.signature(EmbeddedPage, key) == signature
+    return fresh and job.artifacts.load(EmbeddedPage, key) is not None  # whole, as its digest says
 
 
 def _renamed(job: EmbedJob, key: str, chunked: ChunkedPage, sign: Callable[[ChunkedPage], str]) -> bool:
