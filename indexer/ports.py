@@ -26,10 +26,10 @@ from indexer.records import (
     Entry,
     Limits,
     Project,
+    Ranked,
     Registered,
     Resource,
     Response,
-    Scored,
     Sparse,
     UrlRow,
     Validators,
@@ -61,6 +61,7 @@ __all__ = [
     "Limits",
     "Notify",
     "Project",
+    "Ranked",
     "RawResponses",
     "Reader",
     "Records",
@@ -70,7 +71,6 @@ __all__ = [
     "Rerank",
     "Resource",
     "Response",
-    "Scored",
     "Sparse",
     "UrlRow",
     "Validators",
@@ -306,7 +306,7 @@ class Reader(Protocol):
 
     def nearest(
         self, queries: Sequence[Vector | Sparse], limit: int, where: Where | None = None
-    ) -> list[list[Scored]]:
+    ) -> list[Ranked]:
         """
         The best `limit` points for each query, best first; equal scores in any order.
 

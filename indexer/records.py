@@ -6,7 +6,7 @@ Frozen, without behaviour, like the artifacts; unlike them they may hold times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,11 +162,11 @@ class Adopted(Struct, frozen=True, kw_only=True):
     unchanged: tuple[str, ...] = ()
 
 
-class Scored(Struct, frozen=True, gc=False):
-    """One candidate of one retrieval leg, with the leg's own score (higher is nearer)."""
+class Ranked(Struct, frozen=True):
+    """Candidates of one retrieval leg, in columns: ids, and the leg's own scores (higher is nearer)."""
 
-    id: str
-    score: float
+    ids: Sequence[str] = ()
+    scores: Sequence[float] = ()
 
 
 class Where(Struct, frozen=True, kw_only=True):

@@ -46,7 +46,7 @@ from indexer.adapters.generations import CURRENT, PUBLISHED, REBUILD, SEALED, Ge
 from indexer.artifacts import Bm25Snapshot, Manifest, Payload, Point
 from indexer.errors import IndexerError, Misconfigured, Permanent, disk_error
 from indexer.ids import collection_name
-from indexer.ports import SPARSE_VECTOR, Scored, Sparse, Where
+from indexer.ports import SPARSE_VECTOR, Ranked, Sparse, Where
 
 if TYPE_CHECKING:
     from indexer.ports import Vector
@@ -302,7 +302,7 @@ class EdgeReader:
 
     def nearest(
         self, queries: Sequence[Vector | Sparse], limit: int, where: Where | None = None
-    ) -> list[list[Scored]]:
+    ) -> list[Ranked]:
         """The best `limit` points for each query."""
         import qdrant_edge as engine
 
@@ -313,7 +313,7 @@ class EdgeReader:
         ]
         with mapped(self._path):
             answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
-        return [list(map(Scored, ids_of(answer), [point.score for point in answer])) for answer in answers]
+        return [Ranked(ids_of(answer), [point.score for point in answer]) for answer in answers]
 
     def select(self, where: Where, limit: int) -> list[str]:
         """Ids of at most `limit` points that `where` admits."""

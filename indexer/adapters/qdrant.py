@@ -31,7 +31,7 @@ from indexer.adapters.qdrant_server import Missing, Server, TooLarge
 from indexer.artifacts import Bm25Snapshot, Manifest, Payload, Point
 from indexer.errors import IndexerError, Misconfigured, Permanent, Retryable
 from indexer.ids import collection_alias, collection_name
-from indexer.ports import SPARSE_VECTOR, Scored, Sparse, Where
+from indexer.ports import SPARSE_VECTOR, Ranked, Sparse, Where
 from indexer.settings import Store
 
 if TYPE_CHECKING:
@@ -318,14 +318,17 @@ class QdrantReader:
 
     def nearest(
         self, queries: Sequence[Vector | Sparse], limit: int, where: Where | None = None
-    ) -> list[list[Scored]]:
+    ) -> list[Ranked]:
         """The best `limit` points for each query, in one request."""
         requests = [server_query(query, limit, where) for query in queries]
         answers = self._server.call(
             f"search {self._collection}",
             lambda client: client.query_batch_points(self._collection, requests),
         )
-        return [[Scored(str(point.id), point.score) for point in answer.points] for answer in answers]
+        return [
+            Ranked([str(point.id) for point in answer.points], [point.score for point in answer.points])
+            for answer in answers
+        ]
 
     def select(self, where: Where, limit: int) -> list[str]:
         """Ids of at most `limit` points that `where` admits."""

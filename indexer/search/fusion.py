@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from indexer.ports import Scored
+from indexer.ports import Ranked
 
 ALONE = 0.5  # the normalised score where a list has one result, or no spread
 RRF_K = 60
@@ -28,7 +28,7 @@ class Fused(Struct, frozen=True):
     weights: tuple[float | None, ...]
 
 
-def fuse(legs: Sequence[Sequence[Scored]], weights: Sequence[float], *, normalise: Normalise) -> Fused:
+def fuse(legs: Sequence[Ranked], weights: Sequence[float], *, normalise: Normalise) -> Fused:
     """
     Fused score by id: the weighted sum of each leg's normalised scores, 0 where a leg lacks the id.
 
@@ -38,21 +38,18 @@ def fuse(legs: Sequence[Sequence[Scored]], weights: Sequence[float], *, normalis
     before = fused.get
     parts = []
     for leg, weight in zip(legs, weights, strict=True):
-        part = normalise([scored.score for scored in leg])
-        fused |= {
-            scored.id: before(scored.id, 0.0) + weight * score
-            for scored, score in zip(leg, part, strict=True)
-        }
+        part = normalise(leg.scores)
+        fused |= {name: before(name, 0.0) + weight * score for name, score in zip(leg.ids, part, strict=True)}
         parts.append(part)
     return Fused(fused, tuple(parts), tuple(weights))
 
 
-def dbsf(legs: Sequence[Sequence[Scored]], weights: Sequence[float]) -> dict[str, float]:
+def dbsf(legs: Sequence[Ranked], weights: Sequence[float]) -> dict[str, float]:
     """Fused score by id. With weights of 1 this is Qdrant's `Fusion.DBSF`."""
     return fuse(legs, weights, normalise=normalised).scores
 
 
-def rrf(legs: Sequence[Sequence[Scored]]) -> dict[str, float]:
+def rrf(legs: Sequence[Ranked]) -> dict[str, float]:
     """Fused score by id: the sum of 1 / (60 + rank), ranks from 1."""
     return fuse(legs, [1.0] * len(legs), normalise=reciprocal).scores
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from indexer.artifacts import Payload
 from indexer.errors import Misconfigured, Permanent
 from indexer.hits import Hit, Leg
-from indexer.ports import Reader, Scored, Sparse, Where
+from indexer.ports import Ranked, Reader, Sparse, Where
 from indexer.search.arrange import Place, by_page, in_one_language
 from indexer.search.explain import matches, spellings
 from indexer.search.fusion import Fused, fuse, normalised, reciprocal
@@ -66,8 +66,8 @@ class _Asked(Struct):
     terms: list[str]
     vector: Vector | None = None
     words: Sparse | None = None
-    dense: list[Scored] = []
-    bm25: list[Scored] = []
+    dense: Ranked = Ranked()
+    bm25: Ranked = Ranked()
     fused: Fused | None = None
 
 
@@ -227,7 +227,8 @@ class _Search:
     def _rank(self, one: _Asked, weights: tuple[float, float]) -> Ranking:
         """All that was found, best first, ties by id."""
         if self.mode != HYBRID:
-            return [(s.id, s.score) for s in (one.dense if self.mode == DENSE else one.bm25)]
+            leg = one.dense if self.mode == DENSE else one.bm25
+            return list(zip(leg.ids, leg.scores, strict=True))
         by = reciprocal if self.settings.fusion == RRF else normalised
         one.fused = fuse((one.dense, one.bm25), weights, normalise=by)
         ordered = sorted([(-score, name) for name, score in one.fused.scores.items()])
@@ -263,10 +264,10 @@ class _Search:
 
     def _gated(self, asked: list[_Asked]) -> Iterator[tuple[float, float]]:
         """The keyword leg weighs 1 from a coverage of `coverage_gate` on, less below, 0 without hits."""
-        best = sorted({one.bm25[0].id for one in asked if one.bm25})
+        best = sorted({one.bm25.ids[0] for one in asked if one.bm25.ids})
         terms = self.reader.terms(best) if best else {}
         for one in asked:
-            covered = self.coverage(one.terms, terms[one.bm25[0].id].indices) if one.bm25 else 0.0
+            covered = self.coverage(one.terms, terms[one.bm25.ids[0]].indices) if one.bm25.ids else 0.0
             yield 1.0, min(1.0, covered / self.settings.coverage_gate)
 
     def _hits(
@@ -308,15 +309,18 @@ class _Search:
 
 
 def _legs(
-    names: Collection[str], found: Sequence[Scored], parts: Sequence[float], weight: float | None
+    names: Collection[str], found: Ranked, parts: Sequence[float], weight: float | None
 ) -> dict[str, Leg]:
     """How a leg sees those of `names` that it found; `parts` are the normalised scores, if there are any."""
     return {
-        scored.id: Leg(
-            rank=place + 1, score=scored.score, normalised=parts[place] if parts else None, weight=weight
+        name: Leg(
+            rank=place + 1,
+            score=found.scores[place],
+            normalised=parts[place] if parts else None,
+            weight=weight,
         )
-        for place, scored in enumerate(found)
-        if scored.id in names
+        for place, name in enumerate(found.ids)
+        if name in names
     }
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from operator import attrgetter, gt
+from operator import gt, neg
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from indexer.artifacts import Bm25Snapshot
-from indexer.ports import Reader, Scored, Sparse, Where
+from indexer.ports import Ranked, Reader, Sparse, Where
 
 if TYPE_CHECKING:
     from indexer.ports import Vector
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 SPARE = 16  # fetched beyond the depth, to see whether a tie crosses it
 MOST = 10_000  # never fetched more, however many scores are equal
 
-_ID, _SCORE = attrgetter("id"), attrgetter("score")
 _COVERAGES: WeakKeyDictionary[Reader, Coverage] = WeakKeyDictionary()
 
 
@@ -62,18 +61,19 @@ def words_of(terms: Sequence[str], snapshot: Bm25Snapshot) -> Sparse | None:
 
 def nearest(
     reader: Reader, queries: Sequence[Vector | Sparse], depth: int, where: Where | None = None
-) -> list[list[Scored]]:
+) -> list[Ranked]:
     """The best `depth` points for each query, by (score, id): also where a tie crosses the depth."""
     fetch = depth + SPARE
     lists = reader.nearest(queries, fetch, where) if queries else []
     ranked = []
     for query, first in zip(queries, lists, strict=True):
         found, fetched = first, fetch
-        while len(found) == fetched < MOST and found[depth - 1].score == found[-1].score:
+        while len(found.ids) == fetched < MOST and found.scores[depth - 1] == found.scores[-1]:
             fetched = min(4 * fetched, MOST)
             found = reader.nearest([query], fetched, where)[0]
-        scores = [scored.score for scored in found]
+        ids, scores = found.ids, found.scores
         if not all(map(gt, scores, scores[1:])):
-            found = sorted(sorted(found, key=_ID), key=_SCORE, reverse=True)  # twice is fast, and stable
-        ranked.append(found[:depth])
+            ordered = sorted(zip(map(neg, scores), ids, strict=True))
+            ids, scores = [name for _, name in ordered], [-score for score, _ in ordered]
+        ranked.append(Ranked(ids[:depth], scores[:depth]))
     return ranked

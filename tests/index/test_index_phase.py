@@ -128,7 +128,7 @@ def test_scores_of_the_engine_are_exact_bm25(store: EdgeStore) -> None:
     asked = words_of(question, reader.snapshot)
     assert asked is not None
     (found,) = nearest(reader, [asked], 1000)
-    payloads = reader.payloads([scored.id for scored in found])
+    payloads = reader.payloads(found.ids)
     average = sum(map(len, every)) / len(every)
 
     def oracle(document: list[str]) -> float:
@@ -139,10 +139,10 @@ def test_scores_of_the_engine_are_exact_bm25(store: EdgeStore) -> None:
             score += rarity * tf * 2.5 / (tf + 1.5 * (0.25 + 0.75 * len(document) / average))
         return float(score)
 
-    assert len(found) == sum(any(term in document for term in question) for document in every)
-    for scored in found:
-        payload = payloads[scored.id]
-        assert scored.score == pytest.approx(
+    assert len(found.ids) == sum(any(term in document for term in question) for document in every)
+    for name, score in zip(found.ids, found.scores, strict=True):
+        payload = payloads[name]
+        assert score == pytest.approx(
             oracle(words(f"{payload.topic} {payload.topic} {payload.text}")), rel=1e-5
         )
     assert len(documents) > 10

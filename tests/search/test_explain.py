@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indexer.index.analysis import analyzer
-from indexer.ports import Reader, Scored
+from indexer.ports import Ranked, Reader
 from indexer.search.explain import spellings
 from indexer.search.fusion import reciprocal, rrf
 from indexer.search.hybrid import Extras, search_many
@@ -107,7 +107,7 @@ def test_spellings_know_every_term_of_a_text(text: str) -> None:
 
 def test_rrf_is_the_sum_of_reciprocal_ranks() -> None:
     """k = 60, ranks from 1, whatever the scores."""
-    one, other = [Scored("a", 900.0), Scored("b", 0.1)], [Scored("b", -3.0)]
+    one, other = Ranked(["a", "b"], [900.0, 0.1]), Ranked(["b"], [-3.0])
 
     assert rrf([one, other]) == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 1 / 61})
     assert reciprocal([]) == []

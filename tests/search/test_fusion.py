@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.ports import Scored
+from indexer.ports import Ranked
 from indexer.search.fusion import dbsf, normalised
 
 SCORES = st.lists(st.floats(-100, 100, width=32), max_size=30)
@@ -39,14 +39,14 @@ def test_scores_are_not_clamped() -> None:
 
 def test_absent_is_zero_and_weights_scale() -> None:
     """Two results of a list get 0.618 and 0.382 whatever their gap; a leg's weight scales its part."""
-    dense = [Scored("a", 0.9), Scored("b", 0.8)]
-    bm25 = [Scored("b", 7.0)]
+    dense = Ranked(["a", "b"], [0.9, 0.8])
+    bm25 = Ranked(["b"], [7.0])
     high, low = 0.5 + math.sqrt(0.5) / 6, 0.5 - math.sqrt(0.5) / 6
 
     assert dbsf([dense, bm25], [1.0, 1.0]) == pytest.approx({"a": high, "b": low + 0.5})
     assert dbsf([dense, bm25], [1.0, 0.0]) == pytest.approx({"a": high, "b": low})
-    assert dbsf([[], bm25], [1.0, 0.5]) == pytest.approx({"b": 0.25})
-    assert dbsf([[], []], [1.0, 1.0]) == {}
+    assert dbsf([Ranked(), bm25], [1.0, 0.5]) == pytest.approx({"b": 0.25})
+    assert dbsf([Ranked(), Ranked()], [1.0, 1.0]) == {}
 
 
 def _engine_fusion(folder: Path, legs: Sequence[dict[str, float]]) -> dict[str, float]:
@@ -81,7 +81,7 @@ def test_without_the_gate_it_is_the_engines_own_fusion(tmp_path: Path, size: int
     other = {name: 9 + 5 * math.cos(n * 78.233) for n, name in enumerate(names[start : start + size])}
     (tmp_path / "shard").mkdir()
     theirs = _engine_fusion(tmp_path / "shard", [one, other])
-    legs = [[Scored(name, score) for name, score in leg.items()] for leg in (one, other)]
+    legs = [Ranked(list(leg), list(leg.values())) for leg in (one, other)]
 
     assert theirs == pytest.approx(dbsf(legs, [1.0, 1.0]), abs=2e-6)
 
@@ -93,5 +93,5 @@ def test_equal_scores_give_what_the_engine_gives(tmp_path: Path) -> None:
     (tmp_path / "shard").mkdir()
     theirs = _engine_fusion(tmp_path / "shard", [leg, leg])
 
-    assert theirs == dbsf([[Scored(name, 0.1) for name in names]] * 2, [1.0, 1.0])
+    assert theirs == dbsf([Ranked(names, [0.1] * len(names))] * 2, [1.0, 1.0])
     assert set(theirs.values()) == {1.0}

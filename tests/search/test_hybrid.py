@@ -17,7 +17,7 @@ from indexer.errors import Misconfigured, Permanent
 from indexer.hits import Hit
 from indexer.index.analysis import analyzer
 from indexer.phases import index as phase
-from indexer.ports import Reader, Scored, Sparse
+from indexer.ports import Ranked, Reader, Sparse
 from indexer.search.fusion import dbsf
 from indexer.search.hybrid import BATCH, Coverage, nearest, search, search_many, words_of
 from indexer.settings import Search, Settings
@@ -179,7 +179,7 @@ def test_equal_scores_are_ordered_by_id_and_limits_are_prefixes(tmp_path: Path) 
     pages = [page(f"https://e.org/{n:03}", ["дверь"], [[1.0, 0.0]]) for n in range(300)]
     random.Random(5).shuffle(pages)
     reader = reader_of(tmp_path, pages)
-    ids = sorted(nearest(reader, [axis(0, 2)], 1000)[0], key=lambda scored: scored.id)
+    ids = sorted(nearest(reader, [axis(0, 2)], 1000)[0].ids)
     for mode in ("dense", "bm25", "hybrid"):
         whole = search(
             reader,
@@ -199,7 +199,7 @@ def test_equal_scores_are_ordered_by_id_and_limits_are_prefixes(tmp_path: Path) 
             limit=7,
             settings=Search(),
         )
-        assert [hit.id for hit in whole] == [scored.id for scored in ids][:200]
+        assert [hit.id for hit in whole] == ids[:200]
         assert few == whole[:7]
     reader.close()
 
@@ -265,11 +265,11 @@ class Tied:
         self.size = size
         self.asked: list[int] = []
 
-    def nearest(self, queries: Sequence[object], limit: int, where: object = None) -> list[list[Scored]]:
+    def nearest(self, queries: Sequence[object], limit: int, where: object = None) -> list[Ranked]:
         self.asked.append(limit)
-        found = [Scored(f"{n:05}", 1.0) for n in range(self.size)]
+        found = [f"{n:05}" for n in range(self.size)]
         random.Random(len(self.asked)).shuffle(found)
-        return [found[:limit] for _ in queries]
+        return [Ranked(found[:limit], [1.0] * len(found[:limit])) for _ in queries]
 
     def payloads(self, ids: Sequence[str]) -> dict[str, Payload]:
         raise NotImplementedError
@@ -281,7 +281,7 @@ def test_a_tie_that_crosses_the_depth_is_fetched_whole(size: int, calls: int) ->
     tied = Tied(size)
     (found,) = nearest(tied, [Sparse(indices=(1,), values=(1.0,))], 200)  # type: ignore[arg-type]
 
-    assert [scored.id for scored in found] == [f"{n:05}" for n in range(min(size, 200))]
+    assert found.ids == [f"{n:05}" for n in range(min(size, 200))]
     assert len(tied.asked) == calls
 
 
@@ -290,5 +290,5 @@ def test_a_tie_of_everything_ends() -> None:
     tied = Tied(50_000)
     (found,) = nearest(tied, [Sparse(indices=(1,), values=(1.0,))], 200)  # type: ignore[arg-type]
 
-    assert len(found) == 200
+    assert len(found.ids) == 200
     assert max(tied.asked) == 10_000

@@ -116,8 +116,8 @@ def texts_in(store: VectorStore) -> set[str]:
         assert every is not None
         vector = np.ones(reader.manifest.dimension, dtype=np.float32)
         dense, words = reader.nearest([vector, every], 1000)
-        assert {point.id for point in dense} == {point.id for point in words}
-        assert len(dense) == reader.count() == reader.manifest.points
-        return {payload.text for payload in reader.payloads([point.id for point in dense]).values()}
+        assert set(dense.ids) == set(words.ids)
+        assert len(dense.ids) == reader.count() == reader.manifest.points
+        return {payload.text for payload in reader.payloads(dense.ids).values()}
     finally:
         reader.close()

@@ -24,7 +24,7 @@ from indexer.artifacts import EmbeddedChunk, EmbeddedPage
 from indexer.ids import url_key
 from indexer.index.analysis import analyzer
 from indexer.phases import index as phase
-from indexer.ports import Reader, VectorStore
+from indexer.ports import Ranked, Reader, VectorStore
 from indexer.search.hybrid import search_many, words_of
 from indexer.settings import Index, Search, Settings
 from tests.stores.engine import Engine
@@ -131,10 +131,10 @@ def test_scores_are_the_contracts_formula_through_additions_changes_and_deletion
         assert queries[-1] is None
         found = reader.nearest([query for query in queries if query], 1000)
         for question, leg in zip(questions, found, strict=False):
-            urls = {name: payload.url for name, payload in reader.payloads([one.id for one in leg]).items()}
-            told = {urls[one.id]: one.score for one in leg}
+            urls = {name: payload.url for name, payload in reader.payloads(leg.ids).items()}
+            told = {urls[name]: score for name, score in zip(leg.ids, leg.scores, strict=True)}
             assert told == pytest.approx(oracle(question, pages, k1=1.5, b=0.75), abs=1e-5), change
-        scores.append({one.id: one.score for one in found[0]})
+        scores.append(dict(zip(found[0].ids, found[0].scores, strict=True)))
         reader.close()
     assert len({tuple(sorted(one.items())) for one in scores}) == len(scores), "each change moves scores"
 
@@ -177,9 +177,9 @@ def test_scores_of_clones_are_the_contracts_formula_with_the_avgdl_that_they_kee
         assert manifest.terms == sum(len(terms_of(page)) for page in pages)
         asked = [(question, words_of(analyzer("plain")(question), reader.snapshot)) for question in questions]
         for question, query in asked:
-            leg = reader.nearest([query], 1000)[0] if query else []
-            urls = {name: payload.url for name, payload in reader.payloads([one.id for one in leg]).items()}
-            told = {urls[one.id]: one.score for one in leg}
+            leg = reader.nearest([query], 1000)[0] if query else Ranked()
+            urls = {name: payload.url for name, payload in reader.payloads(leg.ids).items()}
+            told = {urls[name]: score for name, score in zip(leg.ids, leg.scores, strict=True)}
             assert told == pytest.approx(oracle(question, pages, k1=1.5, b=0.75, average=average), abs=1e-5)
         reader.close()
     assert manifest.clones == 3

@@ -262,7 +262,7 @@ def test_points_with_nothing_in_common_with_a_query_are_not_found(store: EdgeSto
     assert words is not None
     dense, bm25 = reader.nearest([np.ones(DIMENSION, dtype=np.float32), words], 10)
     reader.close()
-    assert (len(dense), len(bm25)) == (3, 1)
+    assert (len(dense.ids), len(bm25.ids)) == (3, 1)
 
 
 def test_the_ids_of_found_points_are_those_that_each_point_has(tmp_path: Path) -> None:

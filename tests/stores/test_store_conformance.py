@@ -81,7 +81,7 @@ def test_an_open_reader_keeps_its_generation(engine: Engine) -> None:
 
     assert generation("1") not in removed
     (found,) = reader.nearest([np.ones(DIMENSION, dtype=np.float32)], 10)
-    assert {payload.text for payload in reader.payloads([p.id for p in found]).values()} == set(OLD)
+    assert {payload.text for payload in reader.payloads(found.ids).values()} == set(OLD)
     assert reader.snapshot == snapshot_of(OLD)
     reader.close()
     assert engine.open().gc(1) == [generation("1")]
@@ -103,8 +103,8 @@ def test_both_legs_score_as_documented(engine: Engine) -> None:
     def cosine(point: tuple[float, ...]) -> float:
         return float(np.dot(vector, point) / np.linalg.norm(vector) / np.linalg.norm(point))
 
-    assert [scored.id for scored in dense] == [name_of(text, n) for n, text in enumerate(OLD)][:3]
-    assert [scored.score for scored in dense] == pytest.approx([cosine(p.dense) for p in points], abs=1e-5)
+    assert dense.ids == [name_of(text, n) for n, text in enumerate(OLD)][:3]
+    assert dense.scores == pytest.approx([cosine(p.dense) for p in points], abs=1e-5)
     snapshot = snapshot_of(OLD)
     asked = {snapshot.vocab["red"]: snapshot.idf["red"], snapshot.vocab["дверь"]: 2 * snapshot.idf["дверь"]}
     expected = {
@@ -113,7 +113,7 @@ def test_both_legs_score_as_documented(engine: Engine) -> None:
         )
         for point in points
     }
-    assert {scored.id: scored.score for scored in bm25} == pytest.approx(expected, abs=1e-5)
+    assert dict(zip(bm25.ids, bm25.scores, strict=True)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_queries_of_one_call_are_independent(engine: Engine) -> None:
@@ -126,8 +126,8 @@ def test_queries_of_one_call_are_independent(engine: Engine) -> None:
     answers = reader.nearest([axes[0], words, axes[3], axes[1]], 2)
     reader.close()
 
-    assert [len(answer) for answer in answers] == [2, 1, 2, 2]
-    assert [answer[0].id for answer in answers] == [name_of(NEW[n], n) for n in (0, 2, 3, 1)]
+    assert [len(answer.ids) for answer in answers] == [2, 1, 2, 2]
+    assert [answer.ids[0] for answer in answers] == [name_of(NEW[n], n) for n in (0, 2, 3, 1)]
 
 
 def test_payloads_and_terms_come_back_as_they_went_in(engine: Engine) -> None:
@@ -338,7 +338,7 @@ def test_a_filter_is_part_of_the_query_and_takes_no_place(engine: Engine) -> Non
 
     either = Where(fields={"layer": ("norm", "faq"), "deprecated": (False,)})
     for found in reader.nearest([vector, words], 8, either):
-        assert {one.id for one in found} == named(range(0, 12, 3)) | named(range(1, 12, 3))
+        assert set(found.ids) == named(range(0, 12, 3)) | named(range(1, 12, 3))
     old = Where(fields={"deprecated": (True,)})
     assert reader.select(old, 100) == sorted(named(range(2, 12, 3)))
     assert len(reader.select(old, 2)) == 2
