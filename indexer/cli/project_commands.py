@@ -38,8 +38,10 @@ def set_key(
     wiring = session.wiring(project)
     with wiring.lock(project):
         stored = wiring.project(id=project.id)  # as the run that ended a moment ago left it
-        wiring.registry.update(change(stored, key, text_or_file(value)))
-    session.console.result({"project": project.name, "set": key}, f"{project.name}: {key} is set")
+        text = text_or_file(value)
+        wiring.registry.update(change(stored, key, text))
+    done = "set" if text else "cleared"
+    session.console.result({"project": project.name, done: key}, f"{project.name}: {key} is {done}")
 
 
 def register(session: Session, *, project_name: ProjectName) -> Exit:

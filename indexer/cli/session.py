@@ -8,6 +8,7 @@ import inspect
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from itertools import chain
@@ -163,7 +164,7 @@ def _parameters(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> list
 
 
 def _run(function: Callable[..., Any], session: Session, given: dict[str, Any]) -> int:
-    console = session.console
+    console, interrupted = session.console, False
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return int(function(session, **given) or Exit.DONE)
@@ -173,6 +174,7 @@ def _run(function: Callable[..., Any], session: Session, given: dict[str, Any]) 
     except KeyboardInterrupt:
         go_on = f"; nothing is lost: go on with `{session.resume}`" if session.resume else ""
         console.error(f"interrupted{go_on}", Exit.INTERRUPTED)
+        interrupted = True
         return int(Exit.INTERRUPTED)
     except typer.Abort:
         console.error("aborted: no answer could be read; see --yes", Exit.USAGE)
@@ -185,6 +187,15 @@ def _run(function: Callable[..., Any], session: Session, given: dict[str, Any]) 
         return _unexpected(console, error)
     finally:
         session.close()
+        if interrupted and threading.active_count() > 1:
+            _end_at_once()
+
+
+def _end_at_once() -> None:
+    """Without waiting for requests that a second Ctrl-C has given up: what is written is whole."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(int(Exit.INTERRUPTED))
 
 
 def _unexpected(console: Console, error: Exception) -> int:

@@ -301,24 +301,37 @@ class _Vectors:
             position += len(batch)
 
     def _ask_side_by_side(self, owed: Sequence[str]) -> None:
-        """The first error ends it, once what is under way has come back: that is paid for."""
+        """The first error ends it, or Ctrl-C, once what is under way has come back: that is paid for."""
         position, width = 0, self.model.limits.at_once
         pending: dict[Future[list[Row]], Sequence[str]] = {}
-        trouble: IndexerError | None = None
-        with ThreadPoolExecutor(width, thread_name_prefix="embed") as pool:
-            while pending or (position < len(owed) and trouble is None):
-                while position < len(owed) and trouble is None and len(pending) < width:
+        trouble: list[IndexerError] = []
+        pool = ThreadPoolExecutor(width, thread_name_prefix="embed")
+        try:
+            while pending or (position < len(owed) and not trouble):
+                while position < len(owed) and not trouble and len(pending) < width:
                     batch = self._batch(owed, position)
                     pending[pool.submit(self.model.embed, batch)] = batch
                     position += len(batch)
-                for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                    batch = pending.pop(future)
-                    try:
-                        self._took(batch, future.result())
-                    except IndexerError as error:
-                        trouble = trouble or error
-        if trouble is not None:
-            raise trouble
+                trouble += self._took_next(pending)
+        except KeyboardInterrupt:  # a second one ends the wait
+            while pending:
+                self._took_next(pending)
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        if trouble:
+            raise trouble[0]
+
+    def _took_next(self, pending: dict[Future[list[Row]], Sequence[str]]) -> list[IndexerError]:
+        """Wait for an answer and take it out of `pending`, with those that came meanwhile; errors."""
+        trouble = []
+        for future in wait(pending, return_when=FIRST_COMPLETED).done:
+            try:
+                self._took(pending[future], future.result())
+            except IndexerError as error:
+                trouble.append(error)
+            del pending[future]
+        return trouble
 
     def _batch(self, owed: Sequence[str], position: int) -> Sequence[str]:
         limits = self.model.limits  # the model learns those of its servers as it goes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from itertools import islice
 from typing import TypeVar
@@ -35,7 +35,7 @@ def drive(
             live[pool.submit(work, job, part)] = part
         if not live:
             break
-        for future in wait(live, return_when=FIRST_COMPLETED).done:
+        for future in _next_of(live):
             part = live.pop(future)
             try:
                 yield from future.result()
@@ -46,3 +46,13 @@ def drive(
             yield from pool.submit(work, job, [key]).result()
         except BrokenExecutor:
             yield poisoned(key)
+
+
+def _next_of(live: Collection[Future[list[Result]]]) -> set[Future[list[Result]]]:
+    """Those that are done; if nobody waits any more (Ctrl-C), what has not begun does not begin."""
+    try:
+        return wait(live, return_when=FIRST_COMPLETED).done
+    except BaseException:
+        for future in live:
+            future.cancel()
+        raise

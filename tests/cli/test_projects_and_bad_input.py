@@ -248,3 +248,26 @@ def test_one_more_private_address_closes_none_of_the_others(indexer):
         again = indexer("seed", *more).ok().json
         assert (again["failed"], again["not_modified"]) == (0, again["indexed"])
         assert indexer("reindex", *more).ok().json["failed"] == 0
+
+
+def test_a_command_line_that_cannot_be_read_is_told_as_every_error_is(indexer):
+    """As an object for who asked for JSON, as a line of the log for who asked for that, with its usage for people."""
+    for words, told in (
+        (("search", "--nope"), "--nope"),
+        (("nosuch",), "nosuch"),
+        (("search",), "--project-name"),
+    ):
+        done = indexer(*words, "--json")
+        assert (done.code, done.json["exit"]) == (2, 2)
+        assert told in done.json["error"]
+        assert "Usage: indexer" in done.err
+    logged = indexer("search", "--log-json")
+    assert json.loads(logged.err)["level"] == "error"
+    assert (logged.code, logged.out) == (2, "")
+
+
+def test_an_empty_value_clears_a_key_and_says_so(indexer):
+    with open_shop() as site:
+        indexer("init-project", "--name", "p", *sources(site), "--no-register").ok()
+    assert "prompt1 is set" in indexer("set", "--project-name", "p", "prompt1", "Be short.").ok().out
+    assert "prompt1 is cleared" in indexer("set", "--project-name", "p", "prompt1", "").ok().out

@@ -10,7 +10,7 @@ A loopback server that speaks the OpenAI protocol, well or badly, for tests.
 Embedding modes (`DIM` numbers, the same text always gives the same vector, texts that
 share words are near each other):
   ok · auth (key `good` only) · batch10, batch1 (larger batches: 400) · rate (429, 429, 200 …)
-  · flaky (500 on the 1st, 5th …) · down (always 500) · html (a 502 page) · hang · dim2 (twice
+  · flaky (500 on the 1st, 5th …) · down (always 500) · html (a 502 page) · hang · slow (half a second) · dim2 (twice
   the dimension) · dimflip (every second vector is short) · nan · zero · floatonly, forceb64
   (whatever was asked) · noindex · shuffle (index tells) · short (one missing) · dupindex ·
   badjson · soft (200 with an error) · nob64 (400 on base64) · nodims (400 on `dimensions`)
@@ -246,6 +246,8 @@ def _trouble(call: Call, number: int, closing: threading.Event) -> Answer | None
         return Answer({"error": {"message": "Provider returned error", "code": 502}})
     if call.mode == "hang":
         closing.wait(60)
+    if call.mode == "slow":
+        closing.wait(0.5)
     return None
 
 
