@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from indexer.artifacts import UNLABELLED, Dataset, Page, Sources
 from indexer.errors import Misconfigured, Permanent
 from indexer.ports import Artifacts, Catalogue, Project
 
+_FOUND = "sitemap:"
+_INDEX = b"sitemapindex"
 LABELS = ("layer", "language", "edition", "status", "effective_date", "deprecated")
 
 
@@ -146,6 +148,7 @@ def label_pages(project: Project, catalogue: Catalogue, artifacts: Artifacts, li
     from indexer.crawl.labels import label_of
 
     datasets = all_datasets(project)
+    indexes = indexes_of(catalogue, datasets)
     count = 0
     for key, url in live.items():
         page, row = artifacts.load(Page, key), catalogue.get(url)
@@ -153,8 +156,45 @@ def label_pages(project: Project, catalogue: Catalogue, artifacts: Artifacts, li
             continue
         label = UNLABELLED
         if datasets:
-            label = label_of(page.url, found_in=row.found_in, declared=page.declared, datasets=datasets)
+            found_in = {*row.found_in, *(f"{_FOUND}{url}" for url in named_of(row.found_in, indexes))}
+            label = label_of(page.url, found_in=found_in, declared=page.declared, datasets=datasets)
         if label != page.label:
             artifacts.save(key, replace(page, label=label))
             count += 1
     return count
+
+
+def indexes_of(catalogue: Catalogue, datasets: Sequence[Dataset]) -> dict[str, set[str]]:
+    """Which datasets' sitemaps are above a sitemap that an index lists: a page is found in the latter."""
+    above: dict[str, set[str]] = {}
+    for top in {one.sitemap for one in datasets if one.sitemap}:
+        queue = dict.fromkeys([top])
+        while queue:
+            where = next(iter(queue))
+            queue.pop(where)
+            for child in _children(catalogue, where):
+                known = above.setdefault(child, set())
+                if top not in known:
+                    known.add(top)
+                    queue[child] = None
+    return above
+
+
+def named_of(found_in: Collection[str], indexes: Mapping[str, set[str]]) -> set[str]:
+    """The sitemaps that a page is found in, and those above them."""
+    maps = {found.removeprefix(_FOUND) for found in found_in if found.startswith(_FOUND)}
+    return maps.union(*(indexes.get(url, ()) for url in maps))
+
+
+def _children(catalogue: Catalogue, where: str) -> list[str]:
+    """The sitemaps that an index lists, as last read."""
+    from indexer.crawl.sitemaps import read_sitemap
+    from indexer.crawl.urls import resolve
+
+    known = catalogue.resource(where)
+    if known is None or _INDEX not in known.body:
+        return []
+    try:
+        return [resolve(entry.url, where) for entry in read_sitemap(known.body) if entry.sitemap]
+    except Permanent:
+        return []  # it was told of when it was read

@@ -18,7 +18,7 @@ from indexer.artifacts import ChunkedPage, Dataset, EmbeddedPage, Outcome, Page,
 from indexer.crawl.labels import label_of
 from indexer.crawl.urls import netloc, resolve
 from indexer.errors import Misconfigured
-from indexer.pipeline.datasets import all_datasets
+from indexer.pipeline.datasets import all_datasets, indexes_of, named_of
 from indexer.pipeline.live import live_rows
 from indexer.pipeline.projects import stored_sources
 from indexer.pipeline.wiring import Wiring
@@ -77,11 +77,12 @@ def _only_sources(
     own = {row.url for row in rows}
     others = [one for one in all_datasets(project) if one.dataset != dataset.dataset and not one.removed]
     listed = {url for one in others for url in (one.sitemap, *one.urls)}
+    indexes = indexes_of(catalogue, [dataset])
     hosts = set()
     for row in live_rows(catalogue):
         if row.url not in own:
             hosts.add(netloc(row.url))
-            listed.update(found.removeprefix("sitemap:") for found in row.found_in)
+            listed |= named_of(row.found_in, indexes)
     starts = map(_spelled, stored_sources(project).crawl)
     alone = {
         url

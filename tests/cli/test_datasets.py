@@ -214,3 +214,19 @@ def test_the_start_page_of_a_removed_dataset_is_not_crawled_any_more(indexer, tm
         before = len(old.log)
         indexer("seed", "--project-name", "marina", "--no-register", "--allow-shrink").ok()
         assert len(old.log) == before
+
+
+def test_a_sitemap_index_labels_the_pages_of_the_sitemaps_that_it_lists(indexer, marina):
+    """A page is found in one of them; the dataset is that of the index, which goes with it."""
+    names = "".join(f"<sitemap><loc>{marina.url(f'/map{n}.xml')}</loc></sitemap>" for n in range(2))
+    marina.page("/maps.xml", f"<sitemapindex>{names}</sitemapindex>", content_type="application/xml")
+    for n, path in enumerate(("/tariffs/moorings.html", "/about.html")):
+        xml = f"<urlset><url><loc>{marina.url(path)}</loc></url></urlset>"
+        marina.page(f"/map{n}.xml", xml, content_type="application/xml")
+    options = ("--allow-private", marina.host, "--delay", "0", "--no-register")
+    words = ("--sitemap-url", marina.url("/maps.xml"), "--dataset", "all", "--layer", "norm")
+    indexer("init-project", "--name", "marina", *options, *words).ok()
+    status = indexer("status", "--project-name", "marina", "--json").ok().json
+    assert status["datasets"] == [{"dataset": "all", "layer": "norm", "pages": 2}]
+    told = indexer("remove-dataset", "--project-name", "marina", "all", "--yes", "--json").ok().json
+    assert (told["pages"], told["sources"]) == (2, [marina.url("/maps.xml")])
