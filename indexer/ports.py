@@ -9,15 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
-from indexer.artifacts import (
-    Bm25Snapshot,
-    ChunkedPage,
-    EmbeddedPage,
-    Manifest,
-    Page,
-    Payload,
-    Point,
-)
+from indexer.artifacts import Bm25Snapshot, ChunkedPage, EmbeddedPage, Manifest, Page, Payload, Point
 from indexer.errors import IndexerError
 from indexer.kept import Bot, Catalogue, Notify, RawResponses, Records, Registry, Rerank
 from indexer.records import (
@@ -293,7 +285,11 @@ class Generation(Protocol):
 
 
 class Clone(Generation, Protocol):
-    """A generation that began as the live one."""
+    """A generation that began as the live one. `select` and `payloads` as of a `Reader`."""
+
+    def select(self, where: Where, limit: int) -> list[str]: ...
+
+    def payloads(self, ids: Sequence[str]) -> dict[str, Payload]: ...
 
     def delete(self, ids: Sequence[str]) -> None: ...
 
@@ -354,8 +350,12 @@ class VectorStore(Protocol):
         """A new generation; removes what killed writers left behind."""
         ...
 
-    def clone(self, generation: str, base: str) -> Clone | None:
-        """As `begin`, holding all that the published `base` holds; `None` where that is no saving."""
+    def clone(self, generation: str, base: str) -> tuple[Clone, Bm25Snapshot] | None:
+        """
+        As `begin`, holding all that the published `base` holds, and its words.
+
+        `None` where that is no saving. Raises `IndexerError` for a damaged one.
+        """
         ...
 
     def publish(self, manifest: Manifest, snapshot: Bm25Snapshot) -> None:

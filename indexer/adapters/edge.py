@@ -22,8 +22,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from indexer.adapters.edge_engine import (
     EXACT_UP_TO,
     apparent_size,
@@ -37,7 +35,9 @@ from indexer.adapters.edge_engine import (
     load_shard,
     mapped,
     occupied_size,
+    payloads_of,
     require_space,
+    select_ids,
     size_of,
     writable,
 )
@@ -95,7 +95,7 @@ class EdgeStore:
             generations.release()
             raise
 
-    def clone(self, generation: str, base: str) -> EdgeGeneration | None:
+    def clone(self, generation: str, base: str) -> tuple[EdgeGeneration, Bm25Snapshot] | None:
         """As `begin`, with the points of `base`; `None` once it has a graph, which clones would wear out."""
         generations = self._generations
         manifest = generations.manifest(base)
@@ -113,11 +113,15 @@ class EdgeStore:
                     copy_shard(source / SHARD, path / SHARD)
                 finally:
                     loading.release()
-            shard = load_shard(path / SHARD)
-            return EdgeGeneration(generations, generation, path, manifest.dimension, shard)
+            snapshot, shard = generations.snapshot(base), load_shard(path / SHARD)
+            clone = EdgeGeneration(generations, generation, path, manifest.dimension, shard)
         except BaseException:
             generations.release()
             raise
+        if count_points(shard) != manifest.points:
+            clone.abandon()
+            raise _damaged(source, count_points(shard), manifest.points)
+        return clone, snapshot
 
     def publish(self, manifest: Manifest, snapshot: Bm25Snapshot) -> None:
         """Swap CURRENT; manifest and snapshot become part of the generation first."""
@@ -226,6 +230,16 @@ class EdgeGeneration:
             with mapped(self._path):
                 self._shard.update(engine.UpdateOperation.upsert_points([engine_point(p) for p in batch]))
 
+    def select(self, where: Where, limit: int) -> list[str]:
+        """Ids of at most `limit` points that `where` admits, sorted."""
+        with mapped(self._path):
+            return select_ids(self._shard, where, limit)
+
+    def payloads(self, ids: Sequence[str]) -> dict[str, Payload]:
+        """What the points carry, by id."""
+        with mapped(self._path):
+            return payloads_of(self._shard, ids)
+
     def delete(self, ids: Sequence[str]) -> None:
         """Remove points; an unknown one is fine."""
         import qdrant_edge as engine
@@ -317,23 +331,18 @@ class EdgeReader:
 
     def select(self, where: Where, limit: int) -> list[str]:
         """Ids of at most `limit` points that `where` admits."""
-        import qdrant_edge as engine
-
-        request = engine.ScrollRequest(
-            limit=limit, filter=engine_filter(where), with_payload=False, with_vector=False
-        )
         with mapped(self._path):
-            records, _ = self._shard.scroll(request)
-        return sorted(str(record.id) for record in records)
+            return select_ids(self._shard, where, limit)
 
     def payloads(self, ids: Sequence[str]) -> dict[str, Payload]:
         """What the points carry, by id."""
-        records = self._retrieve(ids, True, False)
-        return {str(record.id): msgspec.convert(record.payload, Payload) for record in records}
+        with mapped(self._path):
+            return payloads_of(self._shard, ids)
 
     def terms(self, ids: Sequence[str]) -> dict[str, Sparse]:
         """The BM25 vectors of points, by id."""
-        records = self._retrieve(ids, False, [SPARSE_VECTOR])
+        with mapped(self._path):
+            records = self._shard.retrieve(list(ids), False, [SPARSE_VECTOR])
         return {str(record.id): _sparse(record.vector[SPARSE_VECTOR]) for record in records}
 
     def count(self) -> int:
@@ -358,9 +367,7 @@ class EdgeReader:
         self._stack.callback(shard.close)
         count, expected = count_points(shard), self.manifest.points
         if count != expected:  # the engine opens what is left of a shard without a word
-            raise IndexerError(
-                f"the index is damaged: {path} holds {count} points instead of {expected}; {REBUILD}"
-            )
+            raise _damaged(path, count, expected)
         return shard
 
     def _copy(self, path: Path) -> Path:
@@ -373,10 +380,9 @@ class EdgeReader:
         except OSError as error:
             raise disk_error(path, error) from error
 
-    def _retrieve(self, ids: Sequence[str], payload: bool, vector: bool | list[str]) -> list[Any]:
-        with mapped(self._path):
-            records: list[Any] = self._shard.retrieve(list(ids), payload, vector)
-            return records
+
+def _damaged(path: Path, count: int, expected: int) -> IndexerError:
+    return IndexerError(f"the index is damaged: {path} holds {count} points instead of {expected}; {REBUILD}")
 
 
 def _sparse(vector: Any) -> Sparse:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from indexer.adapters.generations import REBUILD
-from indexer.artifacts import Point
+from indexer.artifacts import Payload, Point
 from indexer.errors import IndexerError, disk_error
 from indexer.ports import DENSE_VECTOR, FILTERED, SPARSE_VECTOR, Sparse, Where
 
@@ -93,6 +93,22 @@ def _extents(file: int, size: int) -> Iterator[tuple[int, int]]:
             start = os.lseek(file, end, os.SEEK_DATA)
             end = os.lseek(file, start, os.SEEK_HOLE)
             yield start, end
+
+
+def select_ids(shard: Any, where: Where, limit: int) -> list[str]:
+    """Ids of at most `limit` points that `where` admits, sorted."""
+    import qdrant_edge as engine
+
+    admitted = engine_filter(where)
+    request = engine.ScrollRequest(limit=limit, filter=admitted, with_payload=False, with_vector=False)
+    records, _ = shard.scroll(request)
+    return sorted(str(record.id) for record in records)
+
+
+def payloads_of(shard: Any, ids: Sequence[str]) -> dict[str, Payload]:
+    """What the points carry, by id."""
+    records = shard.retrieve(list(ids), True, False)
+    return {str(record.id): msgspec.convert(record.payload, Payload) for record in records}
 
 
 def count_points(shard: Any) -> int:

@@ -21,7 +21,7 @@ from indexer.index.analysis import Analyzer, analyzer
 from indexer.index.bm25 import Statistics, Weights
 from indexer.index.points import PointMaker, chunk_text
 from indexer.index.translations import groups
-from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, Generation, VectorStore, Where
+from indexer.ports import DENSE_VECTOR, SPARSE_VECTOR, Clone, Generation, VectorStore, Where
 from indexer.settings import Index, Settings
 
 NAME = "index"
@@ -139,21 +139,23 @@ def renew(  # noqa: PLR0913 - what differs, and what a manifest says
     known = (base.analyzer, base.analyzer_version, base.k1, base.b)
     if not same or known != (words.name, words.version, settings.k1, settings.b):
         return None
-    revised = _revised(pages, keys, store=store, base=base, words=words, held=held)
-    if revised is None:
+    cloned = store.clone(_new_name(store), base.generation)
+    if cloned is None:
         return None
-    old, statistics, snapshot = revised
-    generation = store.clone(_new_name(store), base.generation)
-    if generation is None:
-        return None
-    maker = PointMaker(
-        base.project_id,
-        dimension=base.dimension,
-        weights=Weights(snapshot, words),
-        stale=stale,
-        translations=translations,
-    )
+    generation, live = cloned
     try:
+        revised = _revised(pages, keys, clone=generation, live=live, base=base, words=words, held=held)
+        if revised is None:
+            generation.abandon()
+            return None
+        old, statistics, snapshot = revised
+        maker = PointMaker(
+            base.project_id,
+            dimension=base.dimension,
+            weights=Weights(snapshot, words),
+            stale=stale,
+            translations=translations,
+        )
         fresh = _fill(generation, pages, maker)
         generation.delete([name for name in old if name not in fresh])
         generation.seal(snapshot.num_docs)
@@ -183,20 +185,22 @@ def _fill(generation: Generation, pages: Pages, maker: PointMaker) -> set[str]:
 
 
 def _revised(
-    pages: Pages, keys: Collection[str], *, store: VectorStore, base: Manifest, words: Analyzer, held: int
+    pages: Pages,
+    keys: Collection[str],
+    *,
+    clone: Clone,
+    live: Bm25Snapshot,
+    base: Manifest,
+    words: Analyzer,
+    held: int,
 ) -> tuple[list[str], Statistics, Bm25Snapshot] | None:
     """The points of `base` that are of `keys`, and its words without them and with those of `pages`."""
-    reader = store.reader()
-    if reader is None:
-        return None
     try:
-        if reader.manifest.generation != base.generation:
-            return None
-        statistics = Statistics.of(reader.snapshot, words, terms=base.terms)
+        statistics = Statistics.of(live, words, terms=base.terms)
         old: list[str] = []
         for part in _parts(sorted(keys)):
-            found = reader.select(Where(fields={"doc_id": part}), base.points)
-            for payload in reader.payloads(found).values():
+            found = clone.select(Where(fields={"doc_id": part}), base.points)
+            for payload in clone.payloads(found).values():
                 statistics.remove(chunk_text(payload))
             old += found
         for page in pages():
@@ -204,15 +208,12 @@ def _revised(
                 return None
             for chunk in page.chunks:
                 statistics.add(chunk_text(chunk))
-        snapshot = reader.snapshot
     except ValueError:
         return None
-    finally:
-        reader.close()
     count = statistics.documents
     if len(old) != held or not count or abs(statistics.terms / count / base.avg_dl - 1) > MOST_DRIFT:
         return None
-    return old, statistics, statistics.revised(snapshot)
+    return old, statistics, statistics.revised(live)
 
 
 def _parts(keys: Sequence[str]) -> Iterator[tuple[str, ...]]:
