@@ -21,6 +21,7 @@ from indexer.artifacts import Chunk
 
 Count = Callable[[str], int]
 
+_FRAME = 8  # tokens that a model may put around a text, and more than any does
 HEAD_SHARE = 2  # a head of more than 1/2 of the limit is not repeated
 
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'»”)\]]*(?=\s)|[。！？｡]+|\n+")
@@ -42,16 +43,26 @@ def parts_of(chunk: Chunk, *, prefix: str, limit: int, count: Count) -> list[str
     """
     head = head_of(chunk)
     whole = prefix + head + chunk.text
-    if count(whole) <= limit:
+    if within(whole, limit, count):
         return [whole]
     if head and count(prefix + head) * HEAD_SHARE > limit:
         return split(head + chunk.text, prefix=prefix, limit=limit, count=count)
     return split(chunk.text, prefix=prefix + head, limit=limit, count=count)
 
 
+def most_tokens(text: str) -> int:
+    """What no tokenizer exceeds: a token for each byte, and those that frame a text."""
+    return len(text.encode("utf-8", "surrogatepass")) + _FRAME
+
+
+def within(text: str, limit: int, count: Count) -> bool:
+    """Whether a text is within `limit` tokens: counted only where its length does not tell."""
+    return most_tokens(text) <= limit or count(text) <= limit
+
+
 def split(text: str, *, prefix: str, limit: int, count: Count) -> list[str]:
     """Halves of `text`, halved again until `prefix + part` is within `limit` tokens."""
-    if len(text) <= 1 or count(prefix + text) <= limit:
+    if len(text) <= 1 or within(prefix + text, limit, count):
         return [prefix + text]
     left, right = halves(text)
     return [

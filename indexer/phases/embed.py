@@ -335,7 +335,10 @@ class _Vectors:
 
     def _batch(self, owed: Sequence[str], position: int) -> Sequence[str]:
         limits = self.model.limits  # the model learns those of its servers as it goes
-        ahead = ((text, self.count(text)) for text in owed[position : position + limits.batch_items])
+        texts = owed[position : position + limits.batch_items]
+        if sum(map(passages.most_tokens, texts)) <= limits.batch_tokens:
+            return texts
+        ahead = ((text, self.count(text)) for text in texts)
         return next(batches(ahead, items=limits.batch_items, tokens=limits.batch_tokens))
 
     def _took(self, batch: Sequence[str], rows: Sequence[Row]) -> None:
