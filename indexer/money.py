@@ -11,3 +11,8 @@ _SIGN = re.compile(r"[$€£¥₹₽₸₴]|руб|тг|тенге|USD|EUR|kr\b|
 def names_money(text: str) -> bool:
     """Whether `text` names an amount of money."""
     return _SIGN.search(text) is not None and _MONEY.search(text) is not None
+
+
+def begins_with_currency(text: str) -> bool:
+    """Whether `text` begins with a sign or a name of money."""
+    return _SIGN.match(text.lstrip()) is not None

@@ -16,6 +16,7 @@ from indexer.extract.markup import SKIPPED
 from indexer.extract.orders import gives_orders
 from indexer.extract.styles import CLOSED, GONE, SEEN, Sheet, is_veiled, moves, sets_own, state_of
 from indexer.extract.text import squeeze, visible
+from indexer.money import names_money
 
 _SCREEN_READER = frozenset(
     [
@@ -72,6 +73,7 @@ _AROUND = 120  # characters looked at before and after such a word
 _MAX_TRIES = 5
 _MAX_WITHIN = 200  # elements looked at within one without letters
 _LONGEST_ORDER = 80  # words
+_MAX_BESIDE = 20  # elements looked at beside a price
 _MIN_CONTENT = 30  # words; so much hidden text is a panel, not a message that appears now and then
 
 
@@ -142,7 +144,22 @@ def openable(
         before = before.prev
     if before is not None and (before.tag in _OPENERS or _is_control(before)):
         return True
-    return len(text.split()) >= _MIN_CONTENT
+    return len(text.split()) >= _MIN_CONTENT or (names_money(text) and _is_alternative(node, attributes))
+
+
+def _is_alternative(node: LexborNode, attributes: dict[str, str | None]) -> bool:
+    """Whether it is one of several prices that a switch shows in turn: by the month, by the year."""
+    own = set((attributes.get("class") or "").split())
+    parent = node.parent
+    if not own or parent is None:
+        return False
+    return any(
+        other.tag == node.tag
+        and other.mem_id != node.mem_id
+        and own.intersection((other.attributes.get("class") or "").split())
+        and names_money(other.text() or "")
+        for other in islice(parent.iter(), _MAX_BESIDE)
+    )
 
 
 def _is_control(node: LexborNode) -> bool:

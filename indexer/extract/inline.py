@@ -7,11 +7,14 @@ import re
 from selectolax.lexbor import LexborNode
 
 from indexer.extract.markup import INLINE
+from indexer.money import begins_with_currency
 
 STRUCK = frozenset(("del", "s", "strike"))
 OPEN_STRUCK, CLOSE_STRUCK = " ~~", "~~ "  # an old price must not read as the price, nor run into the new one
 SETS_APART = frozenset(("img", "input"))  # not read, but what stands before and after is not one word
 _POWER = re.compile(r"\s*[+\-−–]?\d{1,3}\s*")
+_CENTS = re.compile(r"\s*\d{2}\s*")
+_PRICED = re.compile(r"[$€£₽₸¥]\s?[\d\s.,]+$")
 _VALUE = re.compile(r"\+?\(?\d|[$€£₽₸¥]")  # how a value begins that follows its name
 _CELLS = frozenset(
     (
@@ -53,6 +56,12 @@ def fixed_value(field: LexborNode) -> str:
     return value if told else ""
 
 
+def begins_option(field: LexborNode, before: str) -> bool:
+    """Whether a field is the button of an option that follows another one on the line."""
+    kind = (field.attributes.get("type") or "").lower()
+    return kind in ("radio", "checkbox") and before.rstrip()[-1:] not in (":", "/", "")
+
+
 def is_card(link: LexborNode) -> bool:
     """Whether a link is one of several that follow each other, each of several elements: a name, a price."""
     if not _has_parts(link):
@@ -80,9 +89,27 @@ def _has_parts(link: LexborNode) -> bool:
     return found >= _PARTS
 
 
-def is_power(node: LexborNode, before: str) -> bool:
-    """Whether a superscript after the text *before* is an exponent: 10 to the sixth, not one hundred and six."""
-    return node.tag == "sup" and before[-1:].isdigit() and _POWER.fullmatch(node.text() or "") is not None
+def raised(node: LexborNode, before: str) -> str:
+    """
+    What stands for a superscript being one, after the text *before*.
+
+    `^` for an exponent (10 to the sixth, not one hundred and six), `.` for the small change of a price.
+    """
+    if not before[-1:].isdigit() or _POWER.fullmatch(node.text() or "") is None:
+        return ""
+    return "." if _is_cents(node, before) else "^"
+
+
+def _is_cents(node: LexborNode, before: str) -> bool:
+    """`7<sup>99</sup> €`, `$7<sup>99</sup>`."""
+    if _CENTS.fullmatch(node.text() or "") is None or node.css_first("a") is not None:  # a footnote
+        return False
+    if _PRICED.search(before):
+        return True
+    after, parent = node.next, node.parent
+    if after is None and parent is not None:
+        after = parent.next
+    return after is not None and begins_with_currency(after.text_content or after.text() or "")
 
 
 def is_apart(node: LexborNode, tag: str, names: str) -> bool:

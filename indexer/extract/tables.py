@@ -172,8 +172,8 @@ class _Cell:
         elif self.parts:
             if inline.is_apart(node, tag, attributes.get("class") or ""):
                 self.parts.append(" ")
-            elif inline.is_power(node, self.parts[-1]):
-                self.parts.append("^")
+            elif tag == "sup":
+                self.parts.append(inline.raised(node, self.parts[-1]))
         if tag in inline.STRUCK:
             self.parts.append(inline.OPEN_STRUCK)
         self._links += tag == "a"

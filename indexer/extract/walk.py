@@ -20,6 +20,7 @@ _MAX_CONTACTS = 200
 _MAX_NAMES = 200  # characters of class names kept for a line
 _MAX_OPTIONS = 20  # a longer choice is a list of countries, not of sizes
 _NOSCRIPT_WORDS = 40  # less is "please enable JavaScript"
+_NEAR = 8  # pieces of text looked back at
 _ITEM_STEPS = 4  # elements between a list item and its text
 _GUTTER = re.compile(
     r"(?:^| )(?:lineno|linenos|linenums|gutter|line-numbers?|line-numbers-rows|rouge-gutter)(?: |$)"
@@ -114,7 +115,8 @@ class Walk:
         if said and self._shows(node, tag):
             self._parts.append(f" {said} ")
         elif self._parts:
-            self._parts.append(" ")
+            option = tag == "input" and inline.begins_option(node, "".join(self._parts[-_NEAR:]))
+            self._parts.append(" / " if option else " ")
 
     def _flush(self) -> None:
         """End the line being read."""
@@ -235,8 +237,8 @@ class Walk:
         if self._parts and not self._in_pre:
             if inline.is_apart(node, tag, names):
                 self._parts.append(" ")
-            elif inline.is_power(node, self._parts[-1]):
-                self._parts.append("^")
+            elif tag == "sup":
+                self._parts.append(inline.raised(node, self._parts[-1]))
         if tag in inline.STRUCK and not self._in_pre:
             self._parts.append(inline.OPEN_STRUCK)
         if tag == "a":

@@ -73,3 +73,31 @@ def test_rows_of_a_long_table_keep_the_section_that_they_stand_in():
     assert sum("context" in one for one in chunks) > 2
     plain = "<table><tr><th>Цвет</th><th>Размер</th></tr><tr><td>Белый</td><td></td></tr><tr><td>Синий</td><td>5</td></tr></table>"
     assert "**" not in _read(plain).text
+
+
+def test_small_change_is_part_of_the_price_and_exponents_and_footnotes_are_not():
+    body = (
+        "<p>Вино <span>7<sup>99</sup></span> €, масло $12<sup>49</sup>, билет <b>500</b><sup>00</sup> руб.</p>"
+        "<p>10<sup>6</sup> бактерий, площадь 64 м<sup>2</sup>, выручка $25<sup><a href=#n>12</a></sup>.</p>"
+    )
+    text = _read(body).text
+    assert "Вино 7.99 €, масло $12.49, билет 500.00 руб." in text
+    assert "10^6 бактерий" in text
+    assert "25.12" not in text
+
+
+def test_options_of_a_choice_are_set_apart():
+    body = "<p>Зал: <label><input type=radio>Терраса (без отопления)</label><label><input type=radio>Зимний сад</label></p>"
+    assert "Зал: Терраса (без отопления) / Зимний сад" in _read(body).text
+
+
+def test_prices_that_a_switch_shows_in_turn_are_read_and_other_hidden_lines_are_not():
+    body = (
+        "<div><h3>Тариф Команда</h3><p class='price month'>1 200 руб. в месяц</p>"
+        "<p class='price year' style='display:none'>11 500 руб. в год</p>"
+        "<p class='price note' style='display:none'>секретное слово</p></div>"
+        "<div><p>Стоит 5 руб.</p><p style='display:none'>Стоит 1 руб.</p></div>"
+    )
+    found = _read(body)
+    assert "11 500 руб. в год" in found.text
+    assert set(found.hidden) == {"секретное слово", "Стоит 1 руб."}

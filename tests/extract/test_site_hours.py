@@ -45,5 +45,5 @@ def test_a_protected_address_is_read():
 def test_pictures_and_controls_set_words_apart():
     body = "<p><label>Мини</label><input type=radio><label>Макси</label></p><p>Цена<img src=x>500 рублей</p>"
     found = extract(f"<main><h1>Окна</h1>{body}</main>", url="https://a.example/")
-    assert "Мини Макси" in found.text
+    assert "Мини / Макси" in found.text
     assert "Цена 500" in found.text
