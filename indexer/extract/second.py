@@ -85,7 +85,10 @@ def confirm(
     words = np.array([b.words for b in blocks], dtype=np.float64)
     if words[found].sum() < max(_COVERED * words[sure].sum(), _SHARE * words[keep].sum(), _LEAST):
         return keep
-    return mend.whole_tables(blocks, found | sure)
+    kept = found | sure
+    titles = keep & np.array([b.kind in ("h", "summary", "dt") for b in blocks])
+    kept[:-1] |= titles[:-1] & kept[1:]  # what stands right under a heading keeps it: an answer its question
+    return mend.whole_tables(blocks, kept)
 
 
 class _Text:
