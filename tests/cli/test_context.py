@@ -315,9 +315,11 @@ base_url = "{api.base_url("llm", "said")}"
         told = marina(*ask, "Расскажи про водные лыжи").ok().json
         assert told["route"] != "historical"
         assert "archive" not in _layers(told)
-    answer = marina(*ask, "Сколько стоит буксировка?").ok()
-    assert answer.json["route"] == "ordinary"
-    assert "the question keeps the route that rules gave it" in answer.err
+        wrong = server.replace(api.base_url("llm", "said"), api.base_url("nosuch", "x"))
+        (tmp_path / "indexer.toml").write_text(POLICY + wrong, encoding="utf-8")
+        answer = marina(*ask, "Сколько стоит буксировка?").ok()
+        assert answer.json["route"] == "ordinary"
+        assert "the question keeps the route that rules gave it" in answer.err
     broken = POLICY + '[models]\nroute = ["nowhere/router"]\n'
     (tmp_path / "indexer.toml").write_text(broken, encoding="utf-8")
     marina(*ask, "Сколько стоит буксировка?").fails(2, "models.route", "nowhere")

@@ -3,7 +3,7 @@
 
 The end is that of an undisturbed run, nothing is fetched, asked or embedded twice beyond
 what was in flight, and the live index answers in between.
-`INDEXER_TEST_KILLS` sets how many moments are tried (default 2).
+`INDEXER_TEST_KILLS` sets how many moments are tried (default 1).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.cli import Cli, kill
 from tests.support.model_api import ModelApi
 from tests.support.shop import html, open_shop, sources
 
-KILLS = int(os.environ.get("INDEXER_TEST_KILLS", "2"))
+KILLS = int(os.environ.get("INDEXER_TEST_KILLS", "1"))
 PAGES = 24
 CONCURRENCY = 2
 BATCH = 4
