@@ -30,7 +30,7 @@ _CLOSED = re.compile(
 _STREET = re.compile(
     r"\b\d{1,5}[\w/-]*,? (?:[A-Z][\w.'-]+ ){1,4}(?:st|street|ave|avenue|rd|road|blvd|boulevard|dr|drive|ln|lane|way|suite|hwy|highway|pkwy|ct|court|plaza|square|sq|quay|wharf|terrace|crescent|mews|esplanade|embankment)\b"
     r"|\b[A-Z]{2} \d{5}\b|\b[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}\b"
-    r"|\b(?:ул|улица|пр|просп|проспект|пер|переулок|бульвар|б-р|шоссе|наб|набережная|площадь|пл|мкр|микрорайон|дом|көшесі|даңғылы)\b[.,]? ?[\w«\"-]",
+    r"|\b(?:ул|улица|пр|просп|проспект|пер|переулок|бульвар|б-р|шоссе|наб|набережная|площадь|пл|мкр|микрорайон|дом|көшесі|даңғылы)\b[.,]{0,2} ?[\w«\"-]",
     re.IGNORECASE,
 )
 # From when to when without a day beside it, and what needs no time.

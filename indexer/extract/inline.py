@@ -42,6 +42,7 @@ _ADDRESS = re.compile(r"://|^www\.")
 _SETTING = re.compile(
     r"qty|quantity|(?<!ac)count|amount|token|csrf|nonce|captcha|url|link|share|date|search", re.IGNORECASE
 )
+_OF_TWO = frozenset(("li", "dd", "dt"))
 _NAME = re.compile(r"[^\W\d_]{2}[:.]?$")  # how a name ends
 
 
@@ -128,20 +129,30 @@ def is_apart(node: LexborNode, tag: str, names: str) -> bool:
     parent = node.parent
     if parent is None or parent.tag in ("code", "pre", "kbd", "samp", "tt"):
         return False
+    if tag == "time" and _NAME.search((before.text() or "").rstrip()):
+        return True
     for beside in (before.prev, node.next):
         if beside is not None and beside.tag == "-text" and not (beside.text_content or "").isspace():
             return False
     if not names or not before.attributes.get("class"):
-        return {tag, before.tag} <= _CELLS and _are_cells(before.text() or "", node.text() or "")
+        listed = parent.tag in _OF_TWO and before.prev is None and node.next is None
+        return {tag, before.tag} <= _CELLS and _are_cells(
+            before.text() or "", node.text() or "", listed=listed
+        )
     first = before.child
     return not (first is not None and first.tag == "-text" and len((first.text_content or "").strip()) < 2)
 
 
-def _are_cells(left: str, right: str) -> bool:
-    """Whether two texts that touch are a name and its value, or phrases of which one has several words."""
+def _are_cells(left: str, right: str, *, listed: bool) -> bool:
+    """
+    Whether two texts that touch are a name and its value, or phrases of which one has several words.
+
+    `listed`: they are all of an item, so that one word each will do.
+    """
     left, right = left.rstrip(), right.lstrip()
     if not left or not right:
         return False
     if _VALUE.match(right):
         return _NAME.search(left) is not None
-    return left[-1].islower() and right[0].isupper() and (" " in left or " " in right)
+    ends = left[-1].islower() or left[-1].isdigit()
+    return ends and right[0].isupper() and (listed or " " in left or " " in right)

@@ -180,3 +180,10 @@ def hours_of(item: dict[str, Any], closed: str) -> str:
         elif when and (opens or span):
             lines.append(f"{when} {closed}")
     return "; ".join(dict.fromkeys(lines)) or text_of(item.get("openingHours"))
+
+
+def named_offers(item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Of a product that is offered in several kinds: the name of each, and what it costs."""
+    offers = [one for one in several(item.get("offers")) if isinstance(one, dict)]
+    named = [(text_of(one.get("name")), one) for one in offers]
+    return [(name, one) for name, one in named if name] if len(named) > 1 else []

@@ -21,6 +21,7 @@ from indexer.extract.schema_values import (
     features_of,
     hours_of,
     measure_of,
+    named_offers,
     price_of,
     rating_of,
     salary_of,
@@ -253,8 +254,7 @@ class Facts:
             if value and not self._known.holds(value):
                 new.append(f"{self._labels.get(key, key)}: {value}")
         if new:
-            line = f"{name}. " if name else ""
-            self._add(to, line + "; ".join(new))
+            self._add(to, (f"{name}. " if name else "") + "; ".join(new))
 
     def _question(self, item: dict[str, Any]) -> None:
         answers = item.get("acceptedAnswer") or item.get("suggestedAnswer")
@@ -280,6 +280,8 @@ class Facts:
             return
         if "price" in facts or (name and not self._known.holds(name)):
             self._lines(self.page, name, ("price", "brand", "sku"), facts)
+        for offered, offer in named_offers(item):
+            self._priced(f"{name}, {offered}", offer)
         told_of = {key: measure_of(item.get(key)) for key in _OF_PRODUCTS}
         told_of["rating"] = rating_of(item.get("aggregateRating"))
         self._lines(self.beside, name, _OF_PRODUCTS, told_of)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from selectolax.lexbor import LexborNode
 
-from indexer.extract import inline
+from indexer.extract import hidden, inline
 from indexer.extract.markup import INLINE, SKIPPED
 from indexer.extract.text import squeeze, visible
 
@@ -14,6 +14,8 @@ _MAX_COLUMNS = 60
 _MAX_SPAN = 1000  # rowspan="65534" is a way to say "to the end"
 _LAYOUT_CELL = 600  # characters; a longer cell is a column of a page, not a datum
 _BETWEEN = " / "  # items and rows inside a cell
+_CONTROLS = frozenset(("a", "button", "input"))
+_MARK = 4  # words that a mark says at most
 _NEAR = 20  # pieces of text looked back at to see whether something stands before
 Shows = Callable[[LexborNode, str], bool]  # (element, tag)
 _BLOCKS_IN_CELL = frozenset(
@@ -158,12 +160,12 @@ class _Cell:
     def enter(self, node: LexborNode, tag: str) -> bool:
         """Whether to read inside an element."""
         attributes = node.attributes
+        if attributes or tag == "svg":
+            self._picture(node, tag, attributes)
         if tag in inline.SETS_APART:
             self.parts.append(" ")
             if tag == "input" and (said := inline.fixed_value(node)) and self._shows(node, tag):
                 self.parts.append(f"{said} ")
-            if tag == "img" and self._shows(node, tag):
-                self.pictured.append(attributes.get("alt") or "")
         if tag in SKIPPED or (attributes and not self._shows(node, tag)):
             return False
         if tag == "br" or tag not in INLINE:
@@ -178,6 +180,18 @@ class _Cell:
             self.parts.append(inline.OPEN_STRUCK)
         self._links += tag == "a"
         return True
+
+    def _picture(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> None:
+        """What a mark shows, or says to who does not see it: a tick that means yes."""
+        if tag in ("img", "svg") or not (node.text() or "").strip():
+            drawn = node.css_first("title") if tag == "svg" else None
+            said = attributes.get("aria-label") or attributes.get("alt") or attributes.get("title")
+            said = said or (drawn.text() if drawn is not None else "") or ""
+            short = tag == "img" or (tag not in _CONTROLS and len(said.split()) <= _MARK)
+            if said and short and self._shows(node, tag):
+                self.pictured.append(said)
+        elif hidden.for_screen_readers(attributes.get("class") or ""):
+            self.pictured.append(node.text() or "")
 
     def leave(self, tag: str) -> None:
         self._links -= tag == "a"

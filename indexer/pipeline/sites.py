@@ -76,7 +76,7 @@ def site_documents(
         url = base + FRAGMENT
         key = url_key(url)
         if renew:
-            lines = [] if "datasets" in project.options else _common(site)
+            lines = [] if "datasets" in project.options else [*_common(site), *_of_places(site, artifacts)]
             if lines:
                 _write(artifacts, key, _document(url, lines, project.language))
             else:
@@ -88,10 +88,25 @@ def site_documents(
 
 def _common(site: _Site) -> list[str]:
     """The lines that belong to the site as a whole, in the order in which its pages show them."""
-    least = 1 if site.pages <= FEW else max(2, round(SHARE * site.pages))
+    least = _least(site)
     common = [text for text, line in site.lines.items() if line.pages >= least]
     common.sort(key=lambda text: (-site.lines[text].pages, site.lines[text].place))
     return sorted(common[:MOST_LINES], key=lambda text: site.lines[text].place)
+
+
+def _least(site: _Site) -> int:
+    """On how many pages a line of the site as a whole stands."""
+    return 1 if site.pages <= FEW else max(2, round(SHARE * site.pages))
+
+
+def _of_places(site: _Site, artifacts: Artifacts) -> list[str]:
+    """Lines of few pages, each after its page's title: a branch's phone stands on its own page alone."""
+    common = _least(site)
+    rare = sorted((line.place, text) for text, line in site.lines.items() if line.pages < common)
+    if len(rare) > MOST_LINES:  # a directory, or what only looks like contacts
+        return []
+    pages = ((artifacts.load(Page, url_key(url)), text) for (_, url, _), text in rare)
+    return [f"{page.title}: {text}" for page, text in pages if page is not None]
 
 
 def _document(url: str, lines: list[str], language: str) -> Page:

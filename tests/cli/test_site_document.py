@@ -64,3 +64,18 @@ def test_facts_of_a_footer_are_found_once_and_a_changed_footer_changes_nothing_e
     hits = indexer("search", "--project-name", "p", "до скольки вы работаете?", "--json").ok().json
     assert "09:00–22:00" in next(hit["text"] for hit in hits if hit["url"].endswith("/#site"))
     assert len(indexer("export", "--project-name", "p").ok().lines) == 6
+
+
+def test_the_phone_of_a_branch_is_found_with_the_name_of_its_page(indexer, salon):
+    """A line that the footer of one page alone shows, of a site of many pages."""
+    page = _page("Филиал в Томске", "20:00").replace(
+        FOOTER.format("20:00"), "<footer>+7 (3822) 55-66-77</footer>"
+    )
+    salon.page("/tomsk", page)
+    publish_sitemap(salon, [f"/service-{number}" for number in range(len(SERVICES))] + ["/tomsk"])
+    words = ["--sitemap-url", salon.url("/sitemap.xml"), "--allow-private", salon.host, "--delay", "0"]
+    indexer("init-project", "--name", "p", *words, "--no-register").ok()
+    question = "телефон филиала в Томске"
+    hits = indexer("search", "--project-name", "p", question, "--json").ok().json
+    (told,) = [hit["text"] for hit in hits if "55-66-77" in hit["text"]]
+    assert "- Филиал в Томске: +7 (3822) 55-66-77" in told

@@ -101,3 +101,34 @@ def test_prices_that_a_switch_shows_in_turn_are_read_and_other_hidden_lines_are_
     found = _read(body)
     assert "11 500 руб. в год" in found.text
     assert set(found.hidden) == {"секретное слово", "Стоит 1 руб."}
+
+
+def test_marks_in_cells_say_what_they_show():
+    """An icon's name, a drawing's title, words for who does not see the tick; beside text they say nothing."""
+    rows = (
+        "<tr><td>Базовый</td><td><i title=нет></i></td><td><span class=sr-only>есть</span><svg></svg></td></tr>"
+        "<tr><td>Полный</td><td><svg><title>есть</title><path/></svg></td><td>100 ₽ <i title=сноска></i></td></tr>"
+    )
+    text = _read(f"<table><tr><th>Тариф</th><th>Бассейн</th><th>Парковка</th></tr>{rows}</table>").text
+    assert "| Базовый | нет | есть |" in text
+    assert "| Полный | есть | 100 ₽ |" in text
+
+
+def test_a_day_and_its_hours_are_two_words():
+    body = (
+        "<ul><li><span>Monday</span><span>Closed</span></li><li><span>Tuesday</span><time>10:00</time>–<time>18:00</time></li></ul>"
+        "<p><span>Запись: +7 (3812) 111-222</span><span>Круглосуточно: 8-913-000-00-01</span></p>"
+        "<p>Мы пишем на <b>Java</b><i>Script</i>.</p>"
+    )
+    text = _read(body).text
+    assert "- Monday Closed\n- Tuesday 10:00–18:00" in text
+    assert "111-222 Круглосуточно" in text
+    assert "JavaScript." in text
+
+
+def test_every_kind_that_a_product_is_offered_in_is_told():
+    offers = '[{"@type":"Offer","name":"Малая","price":"12.50","priceCurrency":"EUR"},{"@type":"Offer","name":"Большая","price":15,"priceCurrency":"EUR"}]'
+    data = f'{{"@context":"https://schema.org","@type":"Product","name":"Кружка","offers":{offers}}}'
+    facts = _read(f'<script type="application/ld+json">{data}</script>').facts
+    assert "Кружка, Большая. Цена: 15 EUR" in facts
+    assert "12.50 EUR" in facts
