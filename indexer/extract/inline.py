@@ -7,7 +7,7 @@ import re
 from selectolax.lexbor import LexborNode
 
 from indexer.extract.markup import INLINE
-from indexer.money import begins_with_currency
+from indexer.money import begins_with_currency, names_money
 
 STRUCK = frozenset(("del", "s", "strike"))
 OPEN_STRUCK, CLOSE_STRUCK = " ~~", "~~ "  # an old price must not read as the price, nor run into the new one
@@ -152,6 +152,8 @@ def _are_cells(left: str, right: str, *, listed: bool) -> bool:
     left, right = left.rstrip(), right.lstrip()
     if not left or not right:
         return False
+    if left[-1].isdigit() and right[0].isdigit():  # "Headlights 2" for "1500 ₽", not for 21,500
+        return " " in left or names_money(right)
     if _VALUE.match(right):
         return _NAME.search(left) is not None
     ends = left[-1].islower() or left[-1].isdigit()

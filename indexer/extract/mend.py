@@ -38,6 +38,9 @@ _FACT_BAR, _FACT_GAP = 0.2, 8  # the same for prices, phones, e-mails
 _FACT_CARDS = 0.15  # in a grid of which so much is kept, they all are
 _LIST_BAR, _LIST_KEPT = 0.4, 0.3  # in a list of which so much is kept, the bar is so much lower
 _PRICE = 12  # words of a line that is there to name a price
+_MENU = re.compile(r"(?:^|[\s_-])menu(?![_-]?(?:toggle|button|icon|user|nav|bar))(?:$|[\s_-])", re.IGNORECASE)
+_OF_DISHES = re.compile(r"\b(?:menu|меню|мәзір|drinks|dishes|напитки|блюда)\b", re.IGNORECASE)
+_PRICED = re.compile(r"[^\W\d_]{2}.*\d[\d\s.,]*\s*(?:[$€£₽₸¥]|руб\.?|р\.?|тг|тенге|USD|EUR)?$", re.IGNORECASE)
 _CLEAN_BAR, _CLEAN_KEPT = 0.5, 0.75  # where so much of all that is not furniture is kept
 _CLEANEST_BAR, _CLEANEST_KEPT = 0.25, 0.95
 _SMALL = 400  # words; on a page of so few there is nothing to win by being strict
@@ -242,6 +245,33 @@ def with_questions(blocks: list[Block], keep: Mask) -> Mask:
         ):
             out[k] = True
     return out
+
+
+def with_dishes(blocks: list[Block], keep: Mask) -> Mask:
+    """*keep* and the lines of what is named a menu and ends in prices: a restaurant's, not the site's."""
+    out = keep.copy()
+    titled = any(blocks[k].kind == "h" and _OF_DISHES.search(blocks[k].text) for k in np.flatnonzero(keep))
+    found = [
+        k
+        for k in np.flatnonzero(~keep).tolist()
+        if _is_dish(blocks[k]) and (titled or names_money(blocks[k].text))
+    ]
+    if len(found) > 1:
+        out[found] = True
+    return out
+
+
+def _is_dish(block: Block) -> bool:
+    frame, steps = block.frame, 0
+    if not frame.inside & _OWN or _is_furniture(frame.inside):
+        return False
+    if block.words > _PRICE or block.linked == block.words:
+        return False
+    if _PRICED.search(block.text) is None:
+        return False
+    while frame.parent is not None and _MENU.search(frame.names) is None and steps < _LIST_STEPS:
+        frame, steps = frame.parent, steps + 1
+    return _MENU.search(frame.names) is not None
 
 
 def with_labels(blocks: list[Block], keep: Mask) -> Mask:

@@ -62,7 +62,8 @@ def read(
     if walk.blocks and second.is_doubtful(walk.blocks, verdict.probabilities, keep, facts, html):
         keep = second.confirm(walk.blocks, verdict.probabilities, keep, verdict.bar, html)
         judge = "blocks+trafilatura"
-    keep = mend.with_labels(walk.blocks, mend.with_questions(walk.blocks, keep))
+    keep = mend.with_dishes(walk.blocks, mend.with_questions(walk.blocks, keep))
+    keep = mend.with_labels(walk.blocks, keep)
     done = finish.finish(walk.blocks, keep, walk.labels)
     ordered = parsed.ordered + done.orders
     text = markdown.render(done.blocks)

@@ -132,3 +132,20 @@ def test_every_kind_that_a_product_is_offered_in_is_told():
     facts = _read(f'<script type="application/ld+json">{data}</script>').facts
     assert "Кружка, Большая. Цена: 15 EUR" in facts
     assert "12.50 EUR" in facts
+
+
+def test_a_number_in_a_name_is_no_digit_of_its_price():
+    body = "<p><span>Замена фар 2</span><span>1500 ₽</span></p><p><span>R15</span><span>3000 ₽</span></p>"
+    text = _read(body).text
+    assert "Замена фар 2 1500 ₽" in text
+    assert "R15 3000 ₽" in text
+
+
+def test_the_menu_of_a_restaurant_is_content():
+    dishes = "<li><span>Эспрессо</span> <span>150</span></li><li><a href=/raf>Раф</a> <span>260 ₽</span></li>"
+    site = "<nav class=menu><ul><li><a href=/>Главная</a></li><li><a href=/2>Цены 2026</a></li></ul></nav>"
+    html = f"<html lang=ru><title>Кофейня</title>{site}<main><h1>Наше меню</h1><ul class=menu>{dishes}</ul></main></html>"
+    text = extract(html, url="https://a.example/").text
+    assert "Эспрессо 150" in text
+    assert "Раф 260 ₽" in text
+    assert "2026" not in text
