@@ -17,10 +17,13 @@ from typing import Any
 from msgspec import Struct
 
 from indexer.artifacts import Reason
+from indexer.contacts import says_contact
 from indexer.crawl.charset import wide
+from indexer.money import names_money
 
 _SHORT = 700  # characters: an error page's text; an article about error pages is longer
 _BARE = 120
+_LINE = 20
 _MAGIC: tuple[tuple[bytes, Reason], ...] = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Reason.UNSUPPORTED),  # old Office
     (b"{\\rtf", Reason.UNSUPPORTED),
@@ -239,9 +242,16 @@ def is_shell(look: Look) -> str:
         return ""
     if look.scripts and _LOADING.fullmatch(look.around):
         return "it says that it is loading, and nothing else"
-    if _NEEDS_SCRIPT.search(look.noscript) or _NEEDS_SCRIPT.search(look.around):
+    told = _NEEDS_SCRIPT.search(look.noscript) is not None and not _says_more(look)
+    if told or _NEEDS_SCRIPT.search(look.around):
         return "it asks for JavaScript and says nothing else"
     return "it has no text but scripts" if look.scripts and not look.around else ""
+
+
+def _says_more(look: Look) -> bool:
+    """Whether a short page tells something as it is: a phone, a price, a line under a heading."""
+    under = len(look.text) - len(look.heading)
+    return says_contact(look.around) or names_money(look.around) or (bool(look.heading) and under > _LINE)
 
 
 def is_challenge(html: str, look: Look, headers: Mapping[str, str]) -> str:

@@ -42,6 +42,7 @@ _ADDRESS = re.compile(r"://|^www\.")
 _SETTING = re.compile(
     r"qty|quantity|(?<!ac)count|amount|token|csrf|nonce|captcha|url|link|share|date|search", re.IGNORECASE
 )
+_CELL = re.compile(r"@(?:cell|gridcell|columnheader|rowheader)\b")
 _OF_TWO = frozenset(("li", "dd", "dt"))
 _NAME = re.compile(r"[^\W\d_]{2}[:.]?$")  # how a name ends
 
@@ -129,6 +130,8 @@ def is_apart(node: LexborNode, tag: str, names: str) -> bool:
     parent = node.parent
     if parent is None or parent.tag in ("code", "pre", "kbd", "samp", "tt"):
         return False
+    if _CELL.search(names) is not None or "flex" in (parent.attributes.get("style") or ""):
+        return True
     if tag == "time" and _NAME.search((before.text() or "").rstrip()):
         return True
     for beside in (before.prev, node.next):
@@ -152,7 +155,7 @@ def _are_cells(left: str, right: str, *, listed: bool) -> bool:
     left, right = left.rstrip(), right.lstrip()
     if not left or not right:
         return False
-    if left[-1].isdigit() and right[0].isdigit():  # "Headlights 2" for "1500 ₽", not for 21,500
+    if left[-1].isdigit() and _VALUE.match(right):  # "Headlights 2" for "1500 ₽", not for 21,500
         return " " in left or names_money(right)
     if _VALUE.match(right):
         return _NAME.search(left) is not None

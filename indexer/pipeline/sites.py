@@ -25,6 +25,7 @@ FRAGMENT = "/#site"
 SHARE = 0.1  # of a site's pages that must show a line …
 FEW = 4  # … unless it has no more than this many pages
 MOST_LINES = 60
+MOST_OF_PLACES = 600  # lines of single pages; of more none is kept
 _CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 _TITLES = {
     "ru": "{}: адрес, телефоны, часы работы, контакты",
@@ -103,7 +104,7 @@ def _of_places(site: _Site, artifacts: Artifacts) -> list[str]:
     """Lines of few pages, each after its page's title: a branch's phone stands on its own page alone."""
     common = _least(site)
     rare = sorted((line.place, text) for text, line in site.lines.items() if line.pages < common)
-    if len(rare) > MOST_LINES:  # a directory, or what only looks like contacts
+    if len(rare) > MOST_OF_PLACES:  # a directory, or what only looks like contacts
         return []
     pages = ((artifacts.load(Page, url_key(url)), text) for (_, url, _), text in rare)
     return [f"{page.title}: {text}" for page, text in pages if page is not None]

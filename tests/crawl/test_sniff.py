@@ -203,6 +203,7 @@ def test_a_shell_that_scripts_would_fill_is_named(html):
     [
         f'<div id="root">{PROSE}</div><script></script>',
         "<p>Работаем с 9 до 21.</p><script>1</script>",
+        "<h1>Контакты</h1><p>Тел. +7 495 111-22-33</p><noscript>Для работы сайта включите JavaScript</noscript>",
         '<div id="app"><p>Цена 5 000</p></div><script>1</script>',
         "<p>Загрузка вагонов: с 8 до 20, выгрузка круглосуточно. Адрес: ул. Мира, 5.</p><script>1</script>",
         f"<div id='app'></div><header>{PROSE}</header><p>Наш адрес: Тверь, улица Мира, дом 5, вход со двора.</p><script>1</script>",

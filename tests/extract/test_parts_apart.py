@@ -136,8 +136,13 @@ def test_every_kind_that_a_product_is_offered_in_is_told():
 
 def test_a_number_in_a_name_is_no_digit_of_its_price():
     body = "<p><span>Замена фар 2</span><span>1500 ₽</span></p><p><span>R15</span><span>3000 ₽</span></p>"
+    body += "<div role=row><span role=cell>Работа 3</span><span role=cell>3100 ₽</span></div>"
+    body += "<div style='display:flex'><b>Корпус 1</b><b>2 этаж</b></div><p><span>$1,250</span><span>$2,100</span></p>"
     text = _read(body).text
     assert "Замена фар 2 1500 ₽" in text
+    assert "Работа 3 3100 ₽" in text
+    assert "Корпус 1 2 этаж" in text
+    assert "$1,250 $2,100" in text
     assert "R15 3000 ₽" in text
 
 
