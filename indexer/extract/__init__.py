@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from indexer.artifacts import Extracted
 
-VERSION = 14  # of the rules and the weights: part of a page's signature
+VERSION = 15  # of the rules and the weights: part of a page's signature
 
 
 def extract(html: str, *, url: str, favor_recall: bool = True) -> Extracted:

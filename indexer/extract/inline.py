@@ -16,6 +16,7 @@ _POWER = re.compile(r"\s*[+\-−–]?\d{1,3}\s*")
 _CENTS = re.compile(r"\s*\d{2}\s*")
 _PRICED = re.compile(r"[$€£₽₸¥]\s?[\d\s.,]+$")
 _VALUE = re.compile(r"\+?\(?\d|[$€£₽₸¥]")  # how a value begins that follows its name
+_CURRENCIES = frozenset("$€£₽₸¥₹₴")
 _CELLS = frozenset(
     (
         "a",
@@ -138,12 +139,19 @@ def is_apart(node: LexborNode, tag: str, names: str) -> bool:
         if beside is not None and beside.tag == "-text" and not (beside.text_content or "").isspace():
             return False
     if not names or not before.attributes.get("class"):
+        if not {tag, before.tag} <= _CELLS:
+            return False
+        left, right = before.text() or "", node.text() or ""
         listed = parent.tag in _OF_TWO and before.prev is None and node.next is None
-        return {tag, before.tag} <= _CELLS and _are_cells(
-            before.text() or "", node.text() or "", listed=listed
-        )
+        return _are_cells(left, right, listed=listed or _of_three(before, node))
     first = before.child
     return not (first is not None and first.tag == "-text" and len((first.text_content or "").strip()) < 2)
+
+
+def _of_three(before: LexborNode, node: LexborNode) -> bool:
+    """Whether a third element of their kind touches one of two elements, all of several letters: a row of cells."""
+    others = [one for one in (before.prev, node.next) if one is not None and one.tag == node.tag]
+    return bool(others) and all(len((one.text() or "").strip()) > 1 for one in (*others, before, node))
 
 
 def _are_cells(left: str, right: str, *, listed: bool) -> bool:
@@ -159,5 +167,7 @@ def _are_cells(left: str, right: str, *, listed: bool) -> bool:
         return " " in left or names_money(right)
     if _VALUE.match(right):
         return _NAME.search(left) is not None
+    if left[-1] in _CURRENCIES:  # a price, then what it is for
+        return right[0].isalpha()
     ends = left[-1].islower() or left[-1].isdigit()
     return ends and right[0].isupper() and (listed or " " in left or " " in right)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from indexer.extract.blocks import PARTS, Block, Frame
+from indexer.money import names_money
 
 _LOOKS_LIKE_MARKUP = re.compile(r"^(#{1,6}\s|```|~~~|\||={3,}$|-{3,}$)", re.MULTILINE)
 _DIGIT = re.compile(r"\d")
@@ -239,8 +240,8 @@ def _is_row(cells: list[Block]) -> bool:
         b.kind == "li" for b in cells[1:]
     ):
         return False
-    if any(b.text[-1] in ".!?" for b in cells[:-1]):
-        return False
+    if any(b.text[-1] in ".!?" for b in cells[:-1]) or all(b.links and names_money(b.text) for b in cells):
+        return False  # sentences; or cards, each with a price of its own
     last = cells[-1].text.replace(" ", "")
     digits = len(_DIGIT.findall(last))
     return _LETTER.search(cells[0].text) is not None and digits > 1 and digits * 3 >= len(last)

@@ -47,7 +47,7 @@ _SMALL = 400  # words; on a page of so few there is nothing to win by being stri
 _ALWAYS_FURNITURE = (Inside.NAV | Inside.FORM | Inside.DIALOG | Inside.NOSCRIPT).value
 _OUTER_FURNITURE = (Inside.HEADER | Inside.FOOTER | Inside.ASIDE).value  # unless within the content
 _OWN = (Inside.MAIN | Inside.ARTICLE).value
-_FOLDED = Inside.HIDDEN.value
+_FOLDED, _IN_FORM = Inside.HIDDEN.value, Inside.FORM.value
 _FURNITURE_PHRASES = sum(
     1 << phrases.NAMES.index(kind)
     for kind in (
@@ -86,7 +86,7 @@ class Groups:
     def __init__(self, blocks: list[Block]) -> None:
         self.sizes = np.array([b.words for b in blocks], dtype=np.float64) + 0.5
         self.silent = np.array(
-            [not _is_furniture(b.frame.inside) and not _says_furniture(b) for b in blocks], dtype=np.bool_
+            [not _is_furniture(_around(b)) and not _says_furniture(b) for b in blocks], dtype=np.bool_
         )
         self.plain = self.silent & np.array(
             [b.linked <= _FEW_LINKS * b.words for b in blocks], dtype=np.bool_
@@ -304,6 +304,12 @@ def _between(keep: Mask, reach: int) -> Mask:
         before[far:] |= keep[:-far]
         after[:-far] |= keep[far:]
     return before & after
+
+
+def _around(block: Block) -> int:
+    """What a block stands in; a choice that says what is offered stands in a form by its nature."""
+    inside = block.frame.inside
+    return inside & ~_IN_FORM if block.kind == "option" else inside
 
 
 def _is_furniture(inside: int) -> bool:

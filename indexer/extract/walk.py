@@ -7,7 +7,7 @@ import re
 from selectolax.lexbor import LexborNode
 
 from indexer.contacts import says_contact
-from indexer.extract import hidden, inline, phrases, styles, tables, tabs
+from indexer.extract import choices, hidden, inline, phrases, styles, tables, tabs
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.markup import BY_ROLE, BY_TAG, HEADINGS, INLINE, LEAVES, LISTS, SKIPPED, VERBATIM, Inside
 from indexer.extract.text import count_words, squeeze, visible
@@ -18,15 +18,11 @@ _HIDDEN, _LINK, _ARIA_HIDDEN = Inside.HIDDEN.value, Inside.LINK.value, Inside.AR
 MAX_BLOCKS = 100_000
 _MAX_CONTACTS = 200
 _MAX_NAMES = 200  # characters of class names kept for a line
-_MAX_OPTIONS = 20  # a longer choice is a list of countries, not of sizes
 _NOSCRIPT_WORDS = 40  # less is "please enable JavaScript"
 _NEAR = 8  # pieces of text looked back at
 _ITEM_STEPS = 4  # elements between a list item and its text
 _GUTTER = re.compile(
     r"(?:^| )(?:lineno|linenos|linenums|gutter|line-numbers?|line-numbers-rows|rouge-gutter)(?: |$)"
-)
-_SORTING = re.compile(
-    r"sort|order|per.?page|limit|lang|locale|currency|country|region|state|month|year", re.IGNORECASE
 )
 # a text of Chinese or Thai has no spaces either, and is none
 _ADDRESS = re.compile(r"(?:https?:)?//\S+|[!-~]{120,}|data:\S+")
@@ -356,10 +352,4 @@ def _is_idle(node: LexborNode, tag: str, attributes: Attributes) -> bool:
         return count_words(text) < _NOSCRIPT_WORDS and not says_contact(squeeze(text))
     if tag == "option":
         return "disabled" in attributes or phrases.is_placeholder(squeeze(node.text() or ""))
-    return tag == "select" and _is_setting(node, attributes)
-
-
-def _is_setting(select: LexborNode, attributes: Attributes) -> bool:
-    """Whether a choice concerns the site (language, order of results), not what is offered."""
-    label = " ".join(filter(None, (attributes.get(k) for k in ("id", "name", "class", "aria-label"))))
-    return _SORTING.search(label) is not None or len(select.css("option")) > _MAX_OPTIONS
+    return tag == "select" and choices.is_setting(node)

@@ -154,3 +154,21 @@ def test_the_menu_of_a_restaurant_is_content():
     assert "Эспрессо 150" in text
     assert "Раф 260 ₽" in text
     assert "2026" not in text
+
+
+def test_parts_of_cards_are_not_run_together():
+    goods = [
+        ("Самса", "350 ₸", "с мясом"),
+        ("Лагман", "1 500 ₸", "по-уйгурски"),
+        ("Плов", "1 700 ₸", "ташкентский"),
+    ]
+    touching = "".join(
+        f"<a href=/{n}><span>{n}</span><span>{p}</span><span>{t}</span></a>" for n, p, t in goods
+    )
+    text = _read(f"<div>{touching}</div>{PARAGRAPH}").text
+    assert [line for line in text.splitlines() if "₸" in line] == [f"{n} {p} {t}" for n, p, t in goods]
+    priced = "".join(f"<a href=/{n}><span>{n}</span><span>{p}</span></a>" for n, p, _ in goods)
+    text = _read(f"<div>{priced}</div>{PARAGRAPH}").text
+    assert [line for line in text.splitlines() if "₸" in line] == [f"{n} {p}" for n, p, _ in goods]
+    head = "<div><span>Услуга</span><span>Срок</span><span>Цена</span></div>"
+    assert "Услуга Срок Цена" in _read(head).text
