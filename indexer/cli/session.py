@@ -165,7 +165,7 @@ def _parameters(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> list
 
 def _run(function: Callable[..., Any], session: Session, given: dict[str, Any]) -> int:
     console, interrupted = session.console, False
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    _interrupted_by_signals()
     try:
         return int(function(session, **given) or Exit.DONE)
     except IndexerError as error:
@@ -189,6 +189,14 @@ def _run(function: Callable[..., Any], session: Session, given: dict[str, Any]) 
         session.close()
         if interrupted and threading.active_count() > 1:
             _end_at_once()
+
+
+def _interrupted_by_signals() -> None:
+    """SIGTERM, and a terminal that closes (unless `nohup` ignores it), are as Ctrl-C."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def _end_at_once() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -52,19 +53,23 @@ class Children:
 
     def run(self, projects: Sequence[Project], *, jobs: int) -> Iterator[dict[str, Any]]:
         """What each project came to, as they end: a report, or `project, id, error, exit`."""
-        with ThreadPoolExecutor(jobs) as pool:
-            try:
-                for done in as_completed([pool.submit(self._one, project) for project in projects]):
-                    yield done.result()
-            except BaseException:
-                self.stop()
-                raise
+        try:
+            with ThreadPoolExecutor(jobs) as pool:
+                try:
+                    for done in as_completed([pool.submit(self._one, project) for project in projects]):
+                        yield done.result()
+                except BaseException:
+                    self.stop()
+                    raise
+        except KeyboardInterrupt:  # a second one, while the children end: it is for them as well
+            self.stop()
+            raise
 
     def stop(self) -> None:
         """Interrupt what runs, start no more."""
         with self._lock:
             self._stopped = True
-            for child in self._running:
+            for child in list(self._running):
                 child.send_signal(signal.SIGINT)
 
     def _one(self, project: Project) -> dict[str, Any]:
@@ -79,6 +84,8 @@ class Children:
                 text=True,
                 encoding="utf-8",
                 errors="replace",
+                # A terminal's Ctrl-C is for the whole group: with that of `stop` it would be a second one.
+                process_group=0 if os.name == "posix" else None,
             )
             self._running.add(child)
         try:
@@ -88,6 +95,9 @@ class Children:
             code = child.wait()
             passing.join()
         finally:
+            for stream in (child.stdout, child.stderr):
+                if stream is not None:
+                    stream.close()
             self._running.discard(child)
         return _answer(project, out, code)
 

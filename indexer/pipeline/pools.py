@@ -12,11 +12,13 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
+
+from indexer.ports import Artifacts
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -99,6 +101,17 @@ def open_processes(workers: int) -> Executor:
 def open_threads(workers: int) -> Executor:
     """Workers for phases that wait for servers; inline for 0."""
     return ThreadPoolExecutor(workers) if workers > 0 else InlineExecutor()
+
+
+@contextlib.contextmanager
+def swept(artifacts: Artifacts) -> Iterator[None]:
+    """Once the workers have ended: what a run that is cut off began to write goes at once."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            artifacts.sweep()
+        raise
 
 
 def _pass_on(future: Future[T], done: Future[T]) -> None:

@@ -157,6 +157,10 @@ class Readers:
         try:
             try:
                 read = await asyncio.wrap_future(self._submit([response for response, _ in batch]))
+            except asyncio.CancelledError:  # the run ends: nobody would wait for another batch
+                self._waiting.clear()
+                self._large.clear()
+                raise
             finally:  # a worker is free; what it read goes to the disk beside the next batch
                 self._active -= 1
                 if large:

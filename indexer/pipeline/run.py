@@ -23,7 +23,7 @@ from indexer.pipeline.datasets import label_pages
 from indexer.pipeline.embedding import Embedding
 from indexer.pipeline.listed import note_listed
 from indexer.pipeline.live import LATER, live_rows
-from indexer.pipeline.pools import open_processes
+from indexer.pipeline.pools import open_processes, swept
 from indexer.pipeline.removal import leave_removed
 from indexer.pipeline.report import Progress, Report, count
 from indexer.pipeline.sites import site_documents
@@ -75,6 +75,7 @@ def run(wiring: Wiring, project: Project, request: Request, progress: Progress) 
     with (
         wiring.lock(project),
         wiring.catalogue(project) as catalogue,
+        swept(wiring.artifacts(project)),
         open_processes(wiring.settings.run.workers) as pool,
     ):
         telling = Telling(

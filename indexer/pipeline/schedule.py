@@ -74,7 +74,7 @@ def units(plan: Plan) -> dict[str, str]:
         "[Service]\nType=oneshot\n"
         f"WorkingDirectory={_plain(str(plan.folder))}\n"
         f"ExecStart={words}\n"
-        "SuccessExitStatus=3 4 5\nKillSignal=SIGINT\nTimeoutStopSec=60\nNice=10\n"
+        "SuccessExitStatus=3 4 5\nKillSignal=SIGINT\nKillMode=mixed\nTimeoutStopSec=60\nNice=10\n"
     )
     timer = (
         "[Unit]\n"

@@ -78,6 +78,7 @@ def test_a_timer_is_written_started_and_removed(indexer, fakes, tmp_path):
     timer, service = ((folder / f"indexer.{kind}").read_text() for kind in ("timer", "service"))
     assert "OnCalendar=*-*-* 04:05:00\nRandomizedDelaySec=45min\nPersistent=true" in timer
     assert '"reindex" "--log-json"' in service
+    assert "KillMode=mixed" in service, "each project is interrupted once, by the command that started it"
     assert "--user enable --now indexer.timer" in (tmp_path / "calls").read_text()
     assert "04:05" in indexer("schedule", "show", **fakes).ok().out
     indexer("schedule", "remove", **fakes).ok()
