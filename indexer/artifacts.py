@@ -117,6 +117,9 @@ class Dataset(Label, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
 UNLABELLED = Label()
 
 
+FROM_SITEMAP = "sitemap:"  # how `found_in` begins of what a sitemap lists; its URL follows
+
+
 class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A URL and where it was found, for example `sitemap:URL`, `link:URL`, `list`, `file`."""
 

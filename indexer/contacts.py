@@ -55,9 +55,7 @@ def says_contact(text: str) -> bool:
     """Whether a line may hold a phone, an e-mail address, a street or opening hours."""
     if _HINT.search(text) is None:
         return False
-    return bool(
-        EMAIL.search(text) or _TIMES.search(text) or _CLOSED.search(text) or _STREET.search(text)
-    ) or (_has_phone(text))
+    return any(form.search(text) for form in (EMAIL, _TIMES, _CLOSED, _STREET)) or _has_phone(text)
 
 
 def tells(text: str, kind: str) -> bool:

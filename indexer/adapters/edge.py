@@ -115,12 +115,10 @@ class EdgeStore:
                     loading.release()
             snapshot, shard = generations.snapshot(base), load_shard(path / SHARD)
             clone = EdgeGeneration(generations, generation, path, manifest.dimension, shard)
+            _require_whole(source, shard, manifest)
         except BaseException:
             generations.release()
             raise
-        if count_points(shard) != manifest.points:
-            clone.abandon()
-            raise _damaged(source, count_points(shard), manifest.points)
         return clone, snapshot
 
     def publish(self, manifest: Manifest, snapshot: Bm25Snapshot) -> None:
@@ -210,7 +208,24 @@ class EdgeStore:
         self._generations.mark(generation, PUBLISHED)
 
 
-class EdgeGeneration:
+class _Open:
+    """A shard that is open, built or published, and how both are read by id."""
+
+    _path: Path
+    _shard: Any
+
+    def select(self, where: Where, limit: int) -> list[str]:
+        """Ids of at most `limit` points that `where` admits, sorted."""
+        with mapped(self._path):
+            return select_ids(self._shard, where, limit)
+
+    def payloads(self, ids: Sequence[str]) -> dict[str, Payload]:
+        """What the points carry, by id."""
+        with mapped(self._path):
+            return payloads_of(self._shard, ids)
+
+
+class EdgeGeneration(_Open):
     """A shard being built. Nothing is durable, nor needs to be, before `seal`."""
 
     def __init__(self, generations: Generations, name: str, path: Path, dimension: int, shard: Any) -> None:
@@ -229,16 +244,6 @@ class EdgeGeneration:
             require_space(self._path, sum(map(size_of, batch)))
             with mapped(self._path):
                 self._shard.update(engine.UpdateOperation.upsert_points([engine_point(p) for p in batch]))
-
-    def select(self, where: Where, limit: int) -> list[str]:
-        """Ids of at most `limit` points that `where` admits, sorted."""
-        with mapped(self._path):
-            return select_ids(self._shard, where, limit)
-
-    def payloads(self, ids: Sequence[str]) -> dict[str, Payload]:
-        """What the points carry, by id."""
-        with mapped(self._path):
-            return payloads_of(self._shard, ids)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Remove points; an unknown one is fine."""
@@ -299,7 +304,7 @@ class EdgeGeneration:
                 shard.close()
 
 
-class EdgeReader:
+class EdgeReader(_Open):
     """A published shard, open for search by one process; others may read it at the same time."""
 
     def __init__(self, generations: Generations, name: str, hold: Hold) -> None:
@@ -329,16 +334,6 @@ class EdgeReader:
             answers = self._shard.query_batch(engine.QueryBatchRequest(requests))
         return [Ranked(ids_of(answer), [point.score for point in answer]) for answer in answers]
 
-    def select(self, where: Where, limit: int) -> list[str]:
-        """Ids of at most `limit` points that `where` admits."""
-        with mapped(self._path):
-            return select_ids(self._shard, where, limit)
-
-    def payloads(self, ids: Sequence[str]) -> dict[str, Payload]:
-        """What the points carry, by id."""
-        with mapped(self._path):
-            return payloads_of(self._shard, ids)
-
     def terms(self, ids: Sequence[str]) -> dict[str, Sparse]:
         """The BM25 vectors of points, by id."""
         with mapped(self._path):
@@ -365,9 +360,7 @@ class EdgeReader:
         finally:
             loading.release()
         self._stack.callback(shard.close)
-        count, expected = count_points(shard), self.manifest.points
-        if count != expected:  # the engine opens what is left of a shard without a word
-            raise _damaged(path, count, expected)
+        _require_whole(path, shard, self.manifest)
         return shard
 
     def _copy(self, path: Path) -> Path:
@@ -381,8 +374,13 @@ class EdgeReader:
             raise disk_error(path, error) from error
 
 
-def _damaged(path: Path, count: int, expected: int) -> IndexerError:
-    return IndexerError(f"the index is damaged: {path} holds {count} points instead of {expected}; {REBUILD}")
+def _require_whole(path: Path, shard: Any, manifest: Manifest) -> None:
+    """The engine opens what is left of a shard without a word."""
+    count = count_points(shard)
+    if count != manifest.points:
+        raise IndexerError(
+            f"the index is damaged: {path} holds {count} points instead of {manifest.points}; {REBUILD}"
+        )
 
 
 def _sparse(vector: Any) -> Sparse:

@@ -113,9 +113,7 @@ class FileArtifacts:
 
     def stage(self, key: str, artifact: Page | ChunkedPage | EmbeddedPage) -> Staged:
         """Write beside the target; `commit` puts it in place. Both halves name the path if the disk fails."""
-        if isinstance(
-            artifact, EmbeddedPage
-        ):  # vectors are not for reading, and nobody sees what is wrong with them
+        if isinstance(artifact, EmbeddedPage):  # nobody reads vectors and sees what is wrong with them
             data = msgspec.json.encode(replace(artifact, digest=_digest_of(artifact)))
         else:
             data = msgspec.json.format(msgspec.json.encode(artifact), indent=1)

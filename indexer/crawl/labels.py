@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from indexer.artifacts import UNLABELLED, Dataset, Label
+from indexer.artifacts import FROM_SITEMAP, UNLABELLED, Dataset, Label
 
 ANY_PREFIX = "*"
 FIELDS = ("dataset", "layer", "language", "edition", "status", "effective_date", "deprecated")
@@ -71,4 +71,4 @@ def _dataset_of(url: str, found_in: Collection[str], datasets: Sequence[Dataset]
     ]
     if prefixed:
         return max(prefixed, key=lambda one: len(one.url_prefix))
-    return next((one for one in datasets if one.sitemap and f"sitemap:{one.sitemap}" in found_in), None)
+    return next((one for one in datasets if one.sitemap and f"{FROM_SITEMAP}{one.sitemap}" in found_in), None)

@@ -23,7 +23,7 @@ from indexer.money import names_money
 
 _SHORT = 700  # characters: an error page's text; an article about error pages is longer
 _BARE = 120
-_LINE = 20
+_LINE = 20  # characters
 _MAGIC: tuple[tuple[bytes, Reason], ...] = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Reason.UNSUPPORTED),  # old Office
     (b"{\\rtf", Reason.UNSUPPORTED),

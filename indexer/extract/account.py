@@ -59,9 +59,8 @@ class Line(Struct, frozen=True, kw_only=True):
 def lines(decided: Decided) -> list[Line]:
     """The account of a page in reading order; what is hidden, and what is not of a block, last."""
     bar = round(float(decided.verdict.bar), 3)
-    site = {
-        part for line in decided.site for part in (line, *line.split(": ", 1))
-    }  # also a label and what it labels
+    # Also a label and what it labels, each for itself.
+    site = {part for line in decided.site for part in (line, *line.split(": ", 1))}
     told = [
         Line(
             kept=bool(kept) and number not in decided.left,

@@ -1,5 +1,5 @@
 """
-Choices: which options say what is offered, and which only set something.
+Fields: which options and values say what is offered, and which only set something.
 
 Services, branches, sizes, doctors are what a customer asks about. Countries, telephone
 codes, languages, currencies, months, days, pages of so many results and their order are
@@ -28,24 +28,19 @@ _SHARE = 0.6  # of the options that set something; then all do
 _LISTED = 3  # countries: two of them may be two branches
 _LOCALES = ("en", "ru", "kk", "uk", "de", "fr", "es", "it", "pt", "pl", "tr")
 _OWN_NAMES = (
-    "қазақша",
-    "кыргызча",
-    "oʻzbekcha",
-    "o'zbekcha",
-    "ўзбекча",
-    "тоҷикӣ",
-    "中文",
-    "日本語",
-    "한국어",
-    "العربية",
-)
+    "қазақша", "кыргызча", "oʻzbekcha", "o'zbekcha", "ўзбекча", "тоҷикӣ", "中文", "日本語", "한국어", "العربية",
+)  # fmt: skip
 _PIECES = re.compile(r"[A-Z]?[a-z]+")
 _SETTINGS = frozenset((
     "sort", "sorting", "sortby", "orderby", "ordering", "limit", "perpage", "pagesize", "lang", "language", "locale", "currency",
     "country", "countries", "region", "state", "province", "timezone", "month", "year", "day", "birthday", "dob", "qty", "quantity",
     "jump", "jumpto", "jumpbox", "quickjump", "goto", "forum", "fid", "scope", "searchin", "theme", "skin", "archives",
 ))  # fmt: skip
-_TELLING = ("id", "name", "aria-label")
+_MACHINERY = _SETTINGS | frozenset((
+    "count", "token", "csrf", "nonce", "captcha", "url", "link", "href", "share", "date", "search", "q",
+))  # fmt: skip
+_TYPED = frozenset(("text", "tel", "email"))  # fields whose value is text
+_URL = re.compile(r"://|^www\.")
 _LEADS = re.compile(r"location|href|window\.open", re.IGNORECASE)  # of a choice that is a menu
 _WORD = re.compile(r"[^\W\d_]+")
 _PHRASE = 2  # words
@@ -80,13 +75,33 @@ def is_setting(select: LexborNode) -> bool:
     return len(texts) > _MANY and 2 * spoken < len(texts)
 
 
+def fixed_value(field: LexborNode) -> str:
+    """What an `input` shows that nobody can change: an account number, a code; empty for others."""
+    attributes = field.attributes
+    if "readonly" not in attributes or (attributes.get("type") or "text").lower() not in _TYPED:
+        return ""
+    value = (attributes.get("value") or "").strip()
+    told = len(value) > 2 and not _URL.search(value) and _MACHINERY.isdisjoint(_words(field, "class"))
+    return value if told else ""
+
+
+def begins_option(field: LexborNode, before: str) -> bool:
+    """Whether a field is the button of an option that follows another one on the line."""
+    kind = (field.attributes.get("type") or "").lower()
+    return kind in ("radio", "checkbox") and before.rstrip()[-1:] not in (":", "/", "")
+
+
 def _names_setting(select: LexborNode) -> bool:
-    attributes = select.attributes
-    said = " ".join(filter(None, (attributes.get(name) for name in _TELLING)))
-    if _LEADS.search(attributes.get("onchange") or ""):
+    if _LEADS.search(select.attributes.get("onchange") or ""):
         return True
+    return not _SETTINGS.isdisjoint(_words(select, "aria-label"))
+
+
+def _words(field: LexborNode, also: str) -> set[str]:
+    """The words of a field's id, name and one more attribute, in lower case, and each two as one."""
+    said = " ".join(filter(None, (field.attributes.get(name) for name in ("id", "name", also))))
     words = [word.lower() for word in _PIECES.findall(said)]
-    return not _SETTINGS.isdisjoint((*words, *map("".join, pairwise(words))))
+    return {*words, *map("".join, pairwise(words))}
 
 
 def _sets(texts: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
+from indexer.extract.inline import beside
 from indexer.extract.markup import SKIPPED
 from indexer.extract.orders import gives_orders
 from indexer.extract.styles import CLOSED, GONE, SEEN, Sheet, is_veiled, moves, sets_own, state_of
@@ -139,9 +140,7 @@ def openable(
         return True
     if names and _OPENED.search(names):
         return True
-    before = node.prev
-    while before is not None and before.tag == "-text" and not (before.text_content or "").strip():
-        before = before.prev
+    before, _ = beside(node)
     if before is not None and (before.tag in _OPENERS or _is_control(before)):
         return True
     return len(text.split()) >= _MIN_CONTENT or (names_money(text) and _is_alternative(node, attributes))

@@ -7,72 +7,31 @@ import re
 from selectolax.lexbor import LexborNode
 
 from indexer.extract.markup import INLINE
-from indexer.money import begins_with_currency, names_money
+from indexer.money import SIGNS, begins_with_currency, ends_with_amount, names_money
 
 STRUCK = frozenset(("del", "s", "strike"))
 OPEN_STRUCK, CLOSE_STRUCK = " ~~", "~~ "  # an old price must not read as the price, nor run into the new one
 SETS_APART = frozenset(("img", "input"))  # not read, but what stands before and after is not one word
 _POWER = re.compile(r"\s*[+\-−–]?\d{1,3}\s*")
 _CENTS = re.compile(r"\s*\d{2}\s*")
-_PRICED = re.compile(r"[$€£₽₸¥]\s?[\d\s.,]+$")
-_VALUE = re.compile(r"\+?\(?\d|[$€£₽₸¥]")  # how a value begins that follows its name
-_CURRENCIES = frozenset("$€£₽₸¥₹₴")
-_CELLS = frozenset(
-    (
-        "a",
-        "abbr",
-        "b",
-        "big",
-        "data",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "label",
-        "mark",
-        "small",
-        "span",
-        "strong",
-        "time",
-        "u",
-    )
-)
+_VALUE = re.compile(rf"\+?\(?\d|[{SIGNS}]")  # how a value begins that follows its name
+_CELLS = frozenset((
+    "a", "abbr", "b", "big", "data", "em", "font", "i", "ins", "label", "mark", "small", "span", "strong", "time", "u",
+))  # fmt: skip
 _PARTS = 2  # elements with text that make a link a card
-_TYPED = frozenset(("text", "tel", "email"))  # fields whose value is text
-_ADDRESS = re.compile(r"://|^www\.")
-_SETTING = re.compile(
-    r"qty|quantity|(?<!ac)count|amount|token|csrf|nonce|captcha|url|link|share|date|search", re.IGNORECASE
-)
 _CELL = re.compile(r"@(?:cell|gridcell|columnheader|rowheader)\b")
 _OF_TWO = frozenset(("li", "dd", "dt"))
 _NAME = re.compile(r"[^\W\d_]{2}[:.]?$")  # how a name ends
-
-
-def fixed_value(field: LexborNode) -> str:
-    """What an `input` shows that nobody can change: an account number, a code; empty for others."""
-    attributes = field.attributes
-    if "readonly" not in attributes or (attributes.get("type") or "text").lower() not in _TYPED:
-        return ""
-    value = (attributes.get("value") or "").strip()
-    names = " ".join(filter(None, (attributes.get(k) for k in ("id", "name", "class"))))
-    told = len(value) > 2 and not _ADDRESS.search(value) and not _SETTING.search(names)
-    return value if told else ""
-
-
-def begins_option(field: LexborNode, before: str) -> bool:
-    """Whether a field is the button of an option that follows another one on the line."""
-    kind = (field.attributes.get("type") or "").lower()
-    return kind in ("radio", "checkbox") and before.rstrip()[-1:] not in (":", "/", "")
 
 
 def is_card(link: LexborNode) -> bool:
     """Whether a link is one of several that follow each other, each of several elements: a name, a price."""
     if not _has_parts(link):
         return False
-    return any(other is not None and other.tag == "a" and _has_parts(other) for other in _beside(link))
+    return any(other is not None and other.tag == "a" and _has_parts(other) for other in beside(link))
 
 
-def _beside(node: LexborNode) -> tuple[LexborNode | None, LexborNode | None]:
+def beside(node: LexborNode) -> tuple[LexborNode | None, LexborNode | None]:
     """The elements before and after, with nothing but space between."""
     before, after = node.prev, node.next
     while before is not None and before.tag == "-text" and (before.text_content or "").isspace():
@@ -107,7 +66,7 @@ def _is_cents(node: LexborNode, before: str) -> bool:
     """`7<sup>99</sup> €`, `$7<sup>99</sup>`."""
     if _CENTS.fullmatch(node.text() or "") is None or node.css_first("a") is not None:  # a footnote
         return False
-    if _PRICED.search(before):
+    if ends_with_amount(before):
         return True
     after, parent = node.next, node.parent
     if after is None and parent is not None:
@@ -135,8 +94,8 @@ def is_apart(node: LexborNode, tag: str, names: str) -> bool:
         return True
     if tag == "time" and _NAME.search((before.text() or "").rstrip()):
         return True
-    for beside in (before.prev, node.next):
-        if beside is not None and beside.tag == "-text" and not (beside.text_content or "").isspace():
+    for other in (before.prev, node.next):
+        if other is not None and other.tag == "-text" and not (other.text_content or "").isspace():
             return False
     if not names or not before.attributes.get("class"):
         if not {tag, before.tag} <= _CELLS:
@@ -167,7 +126,7 @@ def _are_cells(left: str, right: str, *, listed: bool) -> bool:
         return " " in left or names_money(right)
     if _VALUE.match(right):
         return _NAME.search(left) is not None
-    if left[-1] in _CURRENCIES:  # a price, then what it is for
+    if left[-1] in SIGNS:  # a price, then what it is for
         return right[0].isalpha()
     ends = left[-1].islower() or left[-1].isdigit()
     return ends and right[0].isupper() and (listed or " " in left or " " in right)

@@ -19,7 +19,7 @@ from indexer.extract import features, phrases
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.markup import Inside
 from indexer.extract.site import label_of
-from indexer.money import names_money
+from indexer.money import names_money, prices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,6 @@ _LIST_BAR, _LIST_KEPT = 0.4, 0.3  # in a list of which so much is kept, the bar 
 _PRICE = 12  # words of a line that is there to name a price
 _MENU = re.compile(r"(?:^|[\s_-])menu(?![_-]?(?:toggle|button|icon|user|nav|bar))(?:$|[\s_-])", re.IGNORECASE)
 _OF_DISHES = re.compile(r"\b(?:menu|меню|мәзір|drinks|dishes|напитки|блюда)\b", re.IGNORECASE)
-_PRICED = re.compile(r"[^\W\d_]{2}.*\d[\d\s.,]*\s*(?:[$€£₽₸¥]|руб\.?|р\.?|тг|тенге|USD|EUR)?$", re.IGNORECASE)
 _CLEAN_BAR, _CLEAN_KEPT = 0.5, 0.75  # where so much of all that is not furniture is kept
 _CLEANEST_BAR, _CLEANEST_KEPT = 0.25, 0.95
 _SMALL = 400  # words; on a page of so few there is nothing to win by being strict
@@ -267,7 +266,7 @@ def _is_dish(block: Block) -> bool:
         return False
     if block.words > _PRICE or block.linked == block.words:
         return False
-    if _PRICED.search(block.text) is None:
+    if not prices(block.text):
         return False
     while frame.parent is not None and _MENU.search(frame.names) is None and steps < _LIST_STEPS:
         frame, steps = frame.parent, steps + 1

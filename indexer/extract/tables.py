@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from selectolax.lexbor import LexborNode
 
-from indexer.extract import hidden, inline
+from indexer.extract import choices, hidden, inline
 from indexer.extract.markup import INLINE, SKIPPED
 from indexer.extract.text import squeeze, visible
 
@@ -164,7 +164,7 @@ class _Cell:
             self._picture(node, tag, attributes)
         if tag in inline.SETS_APART:
             self.parts.append(" ")
-            if tag == "input" and (said := inline.fixed_value(node)) and self._shows(node, tag):
+            if tag == "input" and (said := choices.fixed_value(node)) and self._shows(node, tag):
                 self.parts.append(f"{said} ")
         if tag in SKIPPED or (attributes and not self._shows(node, tag)):
             return False

@@ -107,11 +107,11 @@ class Walk:
 
     def _set_apart(self, node: LexborNode, tag: str) -> None:
         """A picture or a control within a line: a space, or what a field that cannot be changed says."""
-        said = inline.fixed_value(node) if tag == "input" else ""
+        said = choices.fixed_value(node) if tag == "input" else ""
         if said and self._shows(node, tag):
             self._parts.append(f" {said} ")
         elif self._parts:
-            option = tag == "input" and inline.begins_option(node, "".join(self._parts[-_NEAR:]))
+            option = tag == "input" and choices.begins_option(node, "".join(self._parts[-_NEAR:]))
             self._parts.append(" / " if option else " ")
 
     def _flush(self) -> None:

@@ -56,9 +56,9 @@ def reranker(wiring: Wiring) -> Scores | None:
 
     Raises `Misconfigured` for one that can never answer: its provider is unknown or has no key.
     """
-    from indexer.search.rerank import Forgiving
+    from indexer.search.rerank import forgiving
 
-    return Forgiving(wiring.rerank) if wiring.rerank else None
+    return forgiving(wiring.rerank) if wiring.rerank else None
 
 
 def answer(wiring: Wiring, project: Project, question: str, wanted: Wanted) -> list[Hit]:

@@ -11,11 +11,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from indexer.artifacts import UNLABELLED, Dataset, Page, Sources
+from indexer.artifacts import FROM_SITEMAP, UNLABELLED, Dataset, Page, Sources
 from indexer.errors import Misconfigured, Permanent
 from indexer.ports import Artifacts, Catalogue, Project
 
-_FOUND = "sitemap:"
 _INDEX = b"sitemapindex"
 LABELS = ("layer", "language", "edition", "status", "effective_date", "deprecated")
 
@@ -156,7 +155,7 @@ def label_pages(project: Project, catalogue: Catalogue, artifacts: Artifacts, li
             continue
         label = UNLABELLED
         if datasets:
-            found_in = {*row.found_in, *(f"{_FOUND}{url}" for url in named_of(row.found_in, indexes))}
+            found_in = {*row.found_in, *(f"{FROM_SITEMAP}{url}" for url in named_of(row.found_in, indexes))}
             label = label_of(page.url, found_in=found_in, declared=page.declared, datasets=datasets)
         if label != page.label:
             artifacts.save(key, replace(page, label=label))
@@ -182,7 +181,7 @@ def indexes_of(catalogue: Catalogue, datasets: Sequence[Dataset]) -> dict[str, s
 
 def named_of(found_in: Collection[str], indexes: Mapping[str, set[str]]) -> set[str]:
     """The sitemaps that a page is found in, and those above them."""
-    maps = {found.removeprefix(_FOUND) for found in found_in if found.startswith(_FOUND)}
+    maps = {found.removeprefix(FROM_SITEMAP) for found in found_in if found.startswith(FROM_SITEMAP)}
     return maps.union(*(indexes.get(url, ()) for url in maps))
 
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 
 from msgspec import Struct, structs
 
-from indexer.artifacts import Reason, Source
+from indexer.artifacts import FROM_SITEMAP, Reason, Source
 from indexer.crawl.llms import MAX_BYTES as MAX_BYTES_LLMS
 from indexer.crawl.llms import links_of
 from indexer.crawl.robots import MAX_BYTES, Robots, product_token, read_robots, user_agent
@@ -129,11 +129,11 @@ class Sitemaps:
                     count += 1
                     target = resolve(entry.url, url)
                     if not target:
-                        yield Source(url=entry.url[:500], found_in=f"sitemap:{url}")
+                        yield Source(url=entry.url[:500], found_in=f"{FROM_SITEMAP}{url}")
                     elif entry.sitemap:
                         self._enqueue(target, url, queue)
                     else:
-                        yield Source(url=target, found_in=f"sitemap:{url}", lastmod=entry.lastmod)
+                        yield Source(url=target, found_in=f"{FROM_SITEMAP}{url}", lastmod=entry.lastmod)
                     self.unread = len(queue)
                 if not (whole and is_closed(data)):
                     self._note(url, f"it is cut short after {count} entries", passing=True, quiet=False)

@@ -8,13 +8,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from indexer.artifacts import Page
+from indexer.artifacts import FROM_SITEMAP, Page
 from indexer.errors import Permanent
 from indexer.ids import digest
 from indexer.ports import Artifacts, Catalogue, Entry, UrlRow
 
 PHASE = "listed"
-_FOUND = "sitemap:"
 _MARK = b"hreflang"
 _BATCH = 500
 
@@ -57,10 +56,10 @@ def note_listed(catalogue: Catalogue, artifacts: Artifacts, rows: Iterable[UrlRo
 def _told(catalogue: Catalogue, live: dict[str, UrlRow]) -> dict[str, dict[str, str]]:
     """What is told (hreflang → URL), by the URL of a live page. Sitemaps without any are not parsed again."""
     maps = dict.fromkeys(
-        found.removeprefix(_FOUND)
+        found.removeprefix(FROM_SITEMAP)
         for row in live.values()
         for found in row.found_in
-        if found.startswith(_FOUND)
+        if found.startswith(FROM_SITEMAP)
     )
     told: dict[str, dict[str, str]] = {}
     for where in maps:

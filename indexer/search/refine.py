@@ -16,14 +16,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from indexer.errors import IndexerError
 from indexer.ports import Chat
+from indexer.search.forgiving import Forgiving
 from indexer.search.routing import BROAD, MIXED, ORDINARY, SENSITIVE, SIMPLE, Question, Router, Why
 from indexer.search.vocabulary import tokens
 
 log = logging.getLogger("indexer")
 
-TRIES = 3  # failures in a row after which it is not asked again
 REFINABLE = (ORDINARY, BROAD, SIMPLE, MIXED, SENSITIVE)  # routes that differ in how, not in where from
 MODEL = "model"  # the rule that a model's word is, in `why`
 _MOST = 6  # parts
@@ -49,26 +48,19 @@ class _Said(Struct, frozen=True):
 
 
 class Refiner:
-    """Asks a chat model; one that fails is a warning, after three failures in a row it is left alone."""
+    """Asks a chat model, which may fail."""
 
     def __init__(self, chat: Chat, router: Router) -> None:
         self._chat = chat
         self._router = router
-        self._failures = 0
+        self._forgiving = Forgiving(without="the question keeps the route that rules gave it")
 
     def __call__(self, question: Question) -> Question:
         """The question on the route that the model names, or as it was."""
-        if question.route not in REFINABLE or self._failures >= TRIES:
+        if question.route not in REFINABLE:
             return question
-        try:
-            answer = self._chat(INSTRUCTIONS, question.text, temperature=0.0)
-        except IndexerError as error:
-            self._failures += 1
-            more = "; it is not asked again" if self._failures == TRIES else ""
-            log.warning("%s; the question keeps the route that rules gave it%s", error, more)
-            return question
-        self._failures = 0
-        said = _read(answer)
+        answer = self._forgiving(lambda: self._chat(INSTRUCTIONS, question.text, temperature=0.0))
+        said = None if answer is None else _read(answer)
         return question if said is None else self._refined(question, said)
 
     def _refined(self, question: Question, said: _Said) -> Question:

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from indexer.artifacts import Payload
-from indexer.errors import IndexerError
 from indexer.ports import Rerank
 from indexer.search.arrange import Place
-
-log = logging.getLogger("indexer")
-
-TRIES = 3  # failures in a row after which it is not asked again
+from indexer.search.forgiving import Forgiving
 
 Scores = Callable[[str, Sequence[str]], Sequence[float] | None]
 
 
-class Forgiving:
-    """A reranker whose failure is a warning and no score; after three in a row it is left alone."""
-
-    def __init__(self, rerank: Rerank) -> None:
-        self._rerank = rerank
-        self._failures = 0
-
-    def __call__(self, question: str, texts: Sequence[str]) -> Sequence[float] | None:
-        """Scores, or `None`: the order stays as it was."""
-        if self._failures >= TRIES:
-            return None
-        try:
-            scores = self._rerank(question, texts)
-        except IndexerError as error:
-            self._failures += 1
-            more = "; it is not asked again" if self._failures == TRIES else ""
-            log.warning("%s; hits stay in the order of search%s", error, more)
-            return None
-        self._failures = 0
-        return scores
+def forgiving(rerank: Rerank) -> Scores:
+    """A reranker whose failure is no score."""
+    attempt = Forgiving(without="hits stay in the order of search")
+    return lambda question, texts: attempt(lambda: rerank(question, texts))
 
 
 def reordered(

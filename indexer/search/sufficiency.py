@@ -35,8 +35,7 @@ class Matcher:
 
     def text(self, parts: Iterable[str]) -> Text:
         """A text to be asked."""
-        text = " ".join(parts)
-        return Text(tokens(text), self.stem, text)
+        return Text(" ".join(parts), self.stem)
 
     def stem(self, word: str) -> str:
         """The index's term for a word."""
@@ -88,12 +87,13 @@ class Matcher:
 
 
 class Text:
-    """The words of a text."""
+    """A text and its words."""
 
-    def __init__(self, words: list[str], stem: Callable[[str], str], written: str = "") -> None:
-        self._words = words
-        self._stem = stem
+    def __init__(self, written: str, stem: Callable[[str], str]) -> None:
         self._written = written
+        self._words = tokens(written)
+        self._stem = stem
+        self._told: dict[str, bool] = {}
 
     @cached_property
     def _stems(self) -> list[str]:
@@ -117,7 +117,9 @@ class Text:
 
     def tells(self, kind: str) -> bool:
         """Whether the text holds a phone, an e-mail address, a street or opening hours."""
-        return tells(self._written, kind)
+        if kind not in self._told:
+            self._told[kind] = tells(self._written, kind)
+        return self._told[kind]
 
     def has_root(self, word: str) -> bool:
         """Whether a word of the text is the beginning of this one: `жыл` of `жылға`."""

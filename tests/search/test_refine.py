@@ -5,7 +5,8 @@ import json
 import pytest
 
 from indexer.errors import AllProvidersExhausted
-from indexer.search.refine import TRIES, Refiner
+from indexer.search.forgiving import TRIES
+from indexer.search.refine import Refiner
 from indexer.search.routing import Router
 from indexer.search.vocabulary import load
 

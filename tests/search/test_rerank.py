@@ -11,7 +11,7 @@ import pytest
 from indexer.adapters.rerank import open_rerank
 from indexer.errors import Misconfigured, Retryable
 from indexer.search.arrange import Place
-from indexer.search.rerank import Forgiving, reordered
+from indexer.search.rerank import forgiving, reordered
 from indexer.settings import Provider, Search, Settings
 from tests.search.test_arrange import payload
 from tests.support.rerank_api import RerankApi
@@ -113,7 +113,7 @@ def test_a_reranker_that_keeps_failing_is_left_alone(caplog: pytest.LogCaptureFi
                 raise Retryable("the reranker r/m gave no order")
             return [1.0]
 
-    rerank = Forgiving(Flaky())
+    rerank = forgiving(Flaky())
     with caplog.at_level(logging.WARNING, "indexer"):
         answers = [rerank(question, ["x"]) for question in ("bad", "bad", "ok", "bad", "bad", "bad", "ok")]
     assert answers == [None, None, [1.0], None, None, None, None]

@@ -146,6 +146,17 @@ def test_a_damaged_shard_is_named(store: EdgeStore, folder: Path, victim: str) -
     assert texts_in(store) == set(NEW)
 
 
+def test_a_damaged_shard_is_cloned_by_nobody(store: EdgeStore, folder: Path) -> None:
+    """What lost points is named, not handed on; the lock is let go, and the next build heals it."""
+    build(store, generation("1"), OLD)
+    shutil.rmtree(next((folder / f"gen-{generation('1')}" / edge.SHARD / "segments").iterdir()))
+    with pytest.raises(IndexerError, match=r"(cannot be used|is damaged).*--from-phase index --force"):
+        store.clone(generation("2"), generation("1"))
+
+    build(store, generation("3"), NEW)
+    assert texts_in(store) == set(NEW)
+
+
 def test_panics_of_the_engine_are_errors(folder: Path) -> None:
     """A Rust panic is no `Exception`; it is mapped all the same, and a Ctrl-C is not."""
 
