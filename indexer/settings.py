@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta, field
 
 from indexer.errors import Misconfigured
+from indexer.inherited import Inherited, inherited
 from indexer.private import Private, given_secret, passwords_in, read_address, read_private
 from indexer.sections import (
     LOCAL_MODEL,
@@ -58,7 +59,9 @@ __all__ = [
     "Section",
     "Settings",
     "Store",
+    "chosen_config",
     "config_home",
+    "lasting",
     "load",
     "private",
     "registry_url",
@@ -104,7 +107,7 @@ def load(
     `Misconfigured` naming the file or variable, the key and what was expected.
     """
     environ = os.environ if environ is None else environ
-    path = config or (Path(environ["INDEXER_CONFIG"]) if environ.get("INDEXER_CONFIG") else None)
+    path = chosen_config(config, environ)
     data: dict[str, Any] = {}
     origin = "the configuration"
     if path is not None or Path(CONFIG_NAME).is_file():
@@ -115,6 +118,12 @@ def load(
     _convert(data, "the environment (INDEXER_*)")
     _merge(data, _given(flags or {}))
     return _convert(data, "the options")
+
+
+def chosen_config(config: Path | None, environ: Mapping[str, str] | None = None) -> Path | None:
+    """The configuration file that was named: `config`, or `$INDEXER_CONFIG`."""
+    named = (os.environ if environ is None else environ).get("INDEXER_CONFIG", "")
+    return config or (Path(named) if named else None)
 
 
 def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
@@ -201,6 +210,35 @@ def _convert(data: Mapping[str, Any], origin: str) -> Settings:
         return msgspec.convert(data, Settings, strict=True)
     except msgspec.ValidationError as error:
         raise Misconfigured(f"in {origin}: {error}") from None
+
+
+def secret_names(settings: Settings) -> list[str]:
+    """Every variable that runs with these settings read a secret from."""
+    names = [settings.store.api_key_env] if settings.store.url else []
+    names += [settings.bot.token_env, settings.bot.secret_env]
+    names += [name for provider in settings.providers.values() for name in provider.api_key_env]
+    names += [settings.crawl.auth_env, *settings.crawl.headers_env]
+    names += [settings.notify.webhook_env, settings.notify.urls_env]
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def lasting(
+    layers: Sequence[Settings], names: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> Inherited:
+    """
+    What of the environment a later run must be given; `layers`: the settings of all that it will work on.
+
+    `names`: further variables that hold secrets.
+    """
+    environ = os.environ if environ is None else environ
+    first = layers[0]
+    return inherited(
+        environ,
+        names=[*names, *(name for one in layers for name in secret_names(one))],
+        secrets=[text for one in layers for text in secrets(one, environ)],
+        postgres=bool(registry_url(first.registry, environ)),
+        url=first.registry.url_env,
+    )
 
 
 def secrets(settings: Settings, environ: Mapping[str, str] | None = None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,8 @@ from pathlib import Path
 
 from indexer.adapters.files import write_atomically
 from indexer.errors import IndexerError, Misconfigured
+
+_VARIABLE = re.compile(r"""\s*["']?([A-Za-z_]\w*)["']?\s*=""")
 
 
 class Crontab:
@@ -20,6 +23,11 @@ class Crontab:
         if done.returncode and "no crontab" not in done.stderr.lower():
             raise IndexerError(f"the crontab cannot be read: {done.stderr.strip()[:200]}")
         return done.stdout.splitlines() if not done.returncode else []
+
+    def variables(self) -> set[str]:
+        """Names of the variables that the crontab sets for its commands."""
+        found = (_VARIABLE.match(line) for line in self.lines())
+        return {match.group(1) for match in found if match}
 
     def replace(self, mark: str, line: str = "") -> bool:
         """Put `line` in place of the one that ends with `mark` (none: remove that). Whether it was there."""
@@ -45,6 +53,12 @@ class Systemd:
         if shutil.which("systemctl") is None:
             return False
         return _call(["systemctl", "--user", "show-environment"]).returncode == 0
+
+    @staticmethod
+    def variables() -> set[str]:
+        """Names of the variables that the user manager gives all its units."""
+        told = _call(["systemctl", "--user", "show-environment"]).stdout
+        return {line.partition("=")[0] for line in told.splitlines() if "=" in line}
 
     def install(self, units: Mapping[str, str]) -> None:
         """Write the units and start the timer."""

@@ -13,6 +13,7 @@ from indexer.errors import Misconfigured
 
 if TYPE_CHECKING:
     from indexer.pipeline.schedule import Plan
+    from indexer.ports import Project
 
 
 class Action(StrEnum):
@@ -51,10 +52,15 @@ def schedule(
     from indexer.pipeline import schedule as schedules
 
     wiring = session.wiring()
-    name = session.project(project_name).name if project_name else schedules.ALL
+    project = session.project(project_name) if project_name else None
+    name = project.name if project else schedules.ALL
     folder = Path.cwd()
     words = ["reindex", "--log-json", *_globals(session, folder)]
     words += ["--project-name", name] if project_name else ["--all", "--jobs", str(jobs)]
+    if via is Via.AUTO:
+        via = Via.SYSTEMD if wiring.systemd().answers() else Via.CRON
+    keeper = wiring.systemd() if via is Via.SYSTEMD else wiring.crontab()
+    installing = action is Action.INSTALL
     plan = schedules.Plan(
         name=name,
         words=tuple(words),
@@ -62,17 +68,31 @@ def schedule(
         at=schedules.minute_of(at),
         jitter=jitter,
         log=(log or wiring.projects_dir / "reindex.log").resolve(),
+        environment=_environment(session, project, keeper.variables()) if installing else {},
     )
-    if via is Via.AUTO:
-        via = Via.SYSTEMD if wiring.systemd().answers() else Via.CRON
     act = _systemd if via is Via.SYSTEMD else _cron
     told = act(session, plan, action)
     session.console.result({"action": action.value, "via": via.value, "name": name, **told}, told["text"])
 
 
+def _environment(session: Session, project: Project | None, known: set[str]) -> dict[str, str]:
+    """What the runs of this schedule must have of this shell's variables. Raises `Misconfigured`."""
+    from indexer.pipeline.schedule import written_down
+    from indexer.settings import lasting
+
+    wiring = session.wiring()
+    projects = [project] if project else wiring.registry.all() if wiring.has_registry else []
+    wirings = [wiring, *(session.wiring(one) for one in projects)]
+    keys = [name for one in wirings for name in one.key_names()]
+    return written_down(lasting([one.settings for one in wirings], keys), known)
+
+
 def _globals(session: Session, folder: Path) -> list[str]:
     """The configuration and the folder that a later run must have, as absolute paths."""
-    words = ["--config", str(session.config.resolve())] if session.config else []
+    from indexer.settings import chosen_config
+
+    config = chosen_config(session.config)
+    words = ["--config", str(config.resolve())] if config else []
     projects = Path(session.settings().projects_dir)
     return [*words, "--projects-dir", str(projects if projects.is_absolute() else folder / projects)]
 

@@ -119,7 +119,8 @@ class Wiring(Models):
 
         models, known = self.settings.models, {**WELL_KNOWN, **self.settings.providers}
         used = dict.fromkeys(
-            name.partition("/")[0] for name in (*models.extract, *models.route, *models.embedding)
+            name.partition("/")[0]
+            for name in (*models.extract, *models.route, *models.embedding, self.settings.search.rerank)
         )
         return [variable for name in used if name in known for variable in known[name].api_key_env]
 

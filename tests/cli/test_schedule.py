@@ -20,6 +20,7 @@ fi
 """
 _SYSTEMCTL = """#!/bin/sh
 echo "$*" >> "$CALLS"
+case "$*" in *show-environment) echo "LANG=C"; echo "$MANAGER" ;; esac
 """
 
 
@@ -36,6 +37,7 @@ def fakes(tmp_path):
         "PATH": f"{folder}:{os.environ['PATH']}",
         "TAB": str(tmp_path / "tab"),
         "CALLS": str(tmp_path / "calls"),
+        "MANAGER": "",
         "XDG_CONFIG_HOME": str(tmp_path / "my config"),
     }
 
@@ -69,6 +71,78 @@ def test_a_cron_line_runs_as_it_stands(indexer, tmp_path, fakes):
     assert done.returncode == 2
     log = (indexer.projects / "reindex.log").read_text()
     assert "no sources to look at again" in log
+
+
+def _runs_as_cron_does(line):
+    """A crontab's line with the few variables that cron sets; gives the code."""
+    command = line.split(" ", 5)[5].replace("\\%", "%")
+    bare = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
+    return subprocess.run(["/bin/sh", "-c", command], env=bare, cwd="/", check=False).returncode
+
+
+def test_a_scheduled_run_has_the_settings_of_the_shell_that_installed_it(indexer, fakes, tmp_path):
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "my.toml").write_text('[models]\nembedding = ["fake/from-the-file"]\n')
+    (tmp_path / "token").write_text("sesame-of-the-bot")
+    given = {
+        "INDEXER_CONFIG": "conf/my.toml",
+        "INDEXER_CRAWL__USER_AGENT": '50% "ours" it\'s $HOME',
+        "INDEXER_PROVIDERS__FAKE__BASE_URL": "nothing://here",
+        "INDEXER_BOT_TOKEN_FILE": str(tmp_path / "token"),
+        **fakes,
+    }
+    indexer("init-project", "--name", "p").ok()
+    indexer("set", "--project-name", "p", "urls", "http://127.0.0.1:1/").ok()
+    line = indexer("schedule", "install", "--via", "cron", "--json", **given).ok().json["lines"][0]
+    assert f"--config {tmp_path}/conf/my.toml" in line
+    assert f"INDEXER_BOT_TOKEN_FILE={tmp_path}/token" in line
+    assert "sesame" not in line
+    assert _runs_as_cron_does(line) == 2
+    log = (indexer.projects / "reindex.log").read_text()
+    assert "[providers.fake]" in log, "the file that only a variable named, and what variables add to it"
+    indexer("schedule", "install", "--via", "systemd", **given).ok()
+    service = (tmp_path / "my config" / "systemd" / "user" / "indexer.service").read_text()
+    assert f'"--config" "{tmp_path}/conf/my.toml"' in service
+    assert 'Environment="INDEXER_CRAWL__USER_AGENT=50%% \\"ours\\" it\'s $HOME"\n' in service
+
+
+def test_a_secret_of_the_shell_is_in_no_schedule_and_its_absence_is_said(indexer, fakes, tmp_path):
+    (tmp_path / "indexer.toml").write_text(
+        '[models]\nembedding = ["fake/m"]\n[providers.fake]\nbase_url = "http://127.0.0.1:1/v1"\n'
+        'api_key_env = ["THE_KEY"]\n'
+    )
+    indexer("init-project", "--name", "p").ok()
+    indexer("set", "--project-name", "p", "crawl.auth_env", "PORTAL").ok()
+    secrets = {
+        "THE_KEY": "sk-0123456789",
+        "PORTAL": "reader:horse-battery",
+        "INDEXER_REGISTRY_URL": "",
+        "INDEXER_BOT_TOKEN": "sesame-of-the-bot",
+    }
+    for via, place in (("cron", tmp_path / "tab"), ("systemd", tmp_path / "my config")):
+        told = indexer("schedule", "install", "--via", via, **secrets, **fakes)
+        told.fails(2, "THE_KEY, INDEXER_BOT_TOKEN and PORTAL", "THE_KEY_FILE=/")
+        assert not place.exists()
+        for secret in filter(None, secrets.values()):
+            assert secret not in told.err + told.out
+    for name, text in (
+        ("INDEXER_PROVIDERS__FAKE__HEADERS__X_AUTH", "sesame"),
+        ("INDEXER_BOT__URL", "https://me:horse-battery@bot.example"),
+        ("INDEXER_CRAWL__INCLUDE", '["/a",\n"/b"]'),
+    ):
+        indexer("schedule", "install", "--via", "cron", **{name: text}, **fakes).fails(2, name, "--config")
+    (tmp_path / "tab").write_text('THE_KEY = x\n"PORTAL"=y\n')
+    given = {"THE_KEY": "sk-0123456789", "PORTAL": "reader:horse-battery", **fakes}
+    indexer("schedule", "install", "--via", "cron", **given).ok()
+    assert "sk-0" not in (tmp_path / "tab").read_text(), "cron has it from its own table"
+    indexer("schedule", "install", "--via", "systemd", **given).fails(2, "THE_KEY and PORTAL")
+    indexer("schedule", "install", "--via", "systemd", **given | {"MANAGER": "THE_KEY=x\nPORTAL=y"}).ok()
+
+
+def test_a_line_that_cron_would_cut_off_is_not_installed(indexer, fakes, tmp_path):
+    long = {"INDEXER_CRAWL__USER_AGENT": "x" * 1000}
+    indexer("schedule", "install", "--via", "cron", **long, **fakes).fails(2, "INDEXER_CRAWL__USER_AGENT")
+    assert not (tmp_path / "tab").exists()
 
 
 def test_a_timer_is_written_started_and_removed(indexer, fakes, tmp_path):
