@@ -30,6 +30,9 @@ def reindex(
     project_id: Annotated[str, typer.Option("--project-id", help="The project's id.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="All projects that have sources.")] = False,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Projects side by side.")] = 1,
+    new_model: Annotated[
+        bool, typer.Option("--new-model", help="Publish under another embedding model than the live index's.")
+    ] = False,
     crawl: dict[str, Any],
     phases: dict[str, Any],
 ) -> Exit:
@@ -39,12 +42,15 @@ def reindex(
         raise Misconfigured("which projects? Name them with --project-name N (repeatable), or say --all")
     if not everything and len(names) <= 1:
         project = session.project(names[0] if names else "", project_id)
-        return _one(session, project, crawl, phases)
+        return _one(session, project, crawl, phases, new_model=new_model)
     projects = [session.project(name) for name in names] or _with_sources(session)
-    return _many(session, projects, crawl, phases, jobs=jobs)
+    words = ["--new-model"] if new_model else []
+    return _many(session, projects, [*words, *words_of(CRAWL, crawl), *words_of(PHASES, phases)], jobs=jobs)
 
 
-def _one(session: Session, project: Project, crawl: dict[str, Any], phases: dict[str, Any]) -> Exit:
+def _one(
+    session: Session, project: Project, crawl: dict[str, Any], phases: dict[str, Any], *, new_model: bool
+) -> Exit:
     from indexer.artifacts import Sources
     from indexer.cli.run_commands import summary
     from indexer.pipeline.projects import stored_sources, with_options
@@ -69,6 +75,7 @@ def _one(session: Session, project: Project, crawl: dict[str, Any], phases: dict
         last=last,
         force=phases["force"],
         allow_shrink=phases["allow_shrink"],
+        new_model=new_model,
         register=phases["register"],
         command="reindex",
     )
@@ -77,21 +84,14 @@ def _one(session: Session, project: Project, crawl: dict[str, Any], phases: dict
     return exit_code
 
 
-def _many(
-    session: Session,
-    projects: list[Project],
-    crawl: dict[str, Any],
-    phases: dict[str, Any],
-    *,
-    jobs: int,
-) -> Exit:
-    """One JSON line, or one line of text, for each project as it ends."""
+def _many(session: Session, projects: list[Project], options: list[str], *, jobs: int) -> Exit:
+    """One JSON line, or one line of text, for each project as it ends; `options` are given to each."""
     from indexer.pipeline.many import Children, worst
 
     if not projects:
         session.console.say("No project has sources: there is nothing to do")
         return Exit.DONE
-    words = ["reindex", *session.words(), *words_of(CRAWL, crawl), *words_of(PHASES, phases)]
+    words = ["reindex", *session.words(), *options]
     codes = []
     children = Children(words, session.console)
     for answer in children.run(projects, jobs=min(jobs, len(projects))):

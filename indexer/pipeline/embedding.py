@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
+from indexer.artifacts import Manifest
 from indexer.errors import Misconfigured, ModelChanged
 from indexer.pipeline import work
 from indexer.pipeline.ledger import EMBED, Ledger
+from indexer.pipeline.same_model import require_same
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Artifacts, Catalogue
 
@@ -24,7 +26,11 @@ _PROBE = "dimension"
 
 
 class Embedding:
-    """Embeds pages; `counts` says how many texts were sent and how many were known."""
+    """
+    Embeds pages; `counts` says how many texts were sent and how many were known.
+
+    `live`: the generation whose model and dimension they must have; none: any that are the same for all.
+    """
 
     def __init__(
         self,
@@ -34,11 +40,13 @@ class Embedding:
         *,
         force: bool,
         say: Callable[[str], None],
+        live: Manifest | None = None,
     ) -> None:
         models = wiring.settings.models
         self._artifacts = artifacts
         self._catalogue = catalogue
         self._say = say
+        self._live = live
         self._job = work.EmbedJob(
             artifacts=artifacts,
             model=wiring.embed,
@@ -53,17 +61,19 @@ class Embedding:
         """
         Embed the pages of `keys` that are owed; `step` is told how many are done.
 
-        Raises `Misconfigured` if the model gives vectors of ever other dimensions, and what
-        the phase raises.
+        Raises `Misconfigured` if the model gives vectors of ever other dimensions, `Refused` if
+        they are not those of the live index and must be, and what the phase raises.
         """
         self._ask_dimension()
         for _ in range(_CHANGES):
             try:
                 results = self._pass(keys, self._job, step)
             except ModelChanged as change:
+                self._require_live(change.dimension)
                 self._say(f"{change}: embedding again what does not fit")
                 continue
             odd, usual = self._odd(results)
+            self._require_live(usual)
             if not odd:
                 return list(results.values())
             self._say(
@@ -85,6 +95,10 @@ class Embedding:
         """Where all is to be redone, the cache must not hide that the model has changed."""
         if self._job.force and not self._job.dimension and not self._job.model.dimension:
             self._job.model.embed([_PROBE])
+
+    def _require_live(self, dimension: int) -> None:
+        if self._live is not None:
+            require_same(self._live, model=self._job.model.model, dimension=dimension)
 
     def _pass(self, keys: list[str], job: work.EmbedJob, step: Callable[[int], None]) -> dict[str, work.Done]:
         results: dict[str, work.Done] = {}
@@ -112,6 +126,6 @@ class Embedding:
         found = {key: done.dimension for key, done in results.items() if not done.reason}
         known = Counter(dimension for dimension in found.values() if dimension)
         if len(known) <= 1 and not self._job.model.dimension:
-            return [], 0
+            return [], next(iter(known), 0)
         usual = self._job.model.dimension or known.most_common(1)[0][0]
         return [key for key, dimension in found.items() if dimension not in (0, usual)], usual

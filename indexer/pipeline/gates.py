@@ -17,6 +17,7 @@ from msgspec import Struct
 from indexer.artifacts import Bm25Snapshot, Manifest
 from indexer.errors import IndexerError, Refused
 from indexer.index import gates
+from indexer.pipeline.same_model import require_same
 from indexer.pipeline.wiring import Wiring
 from indexer.ports import Edition, Project, Reader, VectorStore
 
@@ -58,9 +59,10 @@ class Gates:
         current: Manifest | None,
         *,
         before: Mapping[str, Edition],
+        new_model: bool = True,
     ) -> None:
         self._wiring, self._project, self._current = wiring, project, current
-        self._before = before
+        self._before, self._new_model = before, new_model
         self.after: dict[str, Edition] = {}
         self._records = wiring.records(project, "")
         self.golden: tuple[Asked, ...] = ()
@@ -87,6 +89,8 @@ class Gates:
     ) -> None:
         """Try what was built. `lenient`: a person wants it, whatever it loses. Raises `Refused`."""
         self._count(manifest)
+        if self._current is not None and not self._new_model:
+            require_same(self._current, model=manifest.model, dimension=manifest.dimension)
         if not lenient:
             self._losses()
         self._ask_golden(store, manifest, snapshot, lenient=lenient)

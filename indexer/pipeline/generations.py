@@ -102,6 +102,7 @@ def publish_stored(
         last="index",
         register=tell_bot,
         allow_shrink=force,
+        new_model=force,
         reason=reason,
         command="publish",
     )

@@ -43,12 +43,14 @@ def publish(
     catalogue: Catalogue,
     force: bool = False,
     allow_shrink: bool = False,
+    new_model: bool = True,
 ) -> Published:
     """
     Make the embedded pages the live index, unless they are already.
 
-    `contents`: key → digest of each page's text. `allow_shrink`: no gate refuses. Raises
-    `Refused` where the old index must stay, `Permanent` if there is nothing to index.
+    `contents`: key → digest of each page's text. `allow_shrink`: no gate refuses losses; `new_model`:
+    nor another embedding model than that of the live index. Raises `Refused` where the old index must
+    stay, `Permanent` if there is nothing to index.
     """
     from indexer.phases import index as phase
 
@@ -68,7 +70,7 @@ def publish(
         before = before or _remember(catalogue, current.generation, artifacts, marked, contents)
         return Published(project, current, before=before, after=before)
 
-    gates = Gates(wiring, project, current if mine else None, before=before)
+    gates = Gates(wiring, project, current if mine else None, before=before, new_model=new_model)
     if not allow_shrink:
         gates.before_building(signature, len(signed))
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from indexer.artifacts import ChunkedPage, EmbeddedPage, Page, Sources, State
+from indexer.artifacts import ChunkedPage, EmbeddedPage, Manifest, Page, Sources, State
 from indexer.errors import Exit, Misconfigured, NothingListed, Permanent, Refused, Retryable
 from indexer.pipeline import publish, work
 from indexer.pipeline.chunking import chunk_pages
@@ -26,6 +26,7 @@ from indexer.pipeline.live import LATER, live_rows
 from indexer.pipeline.pools import open_processes, swept
 from indexer.pipeline.removal import leave_removed
 from indexer.pipeline.report import Progress, Report, count
+from indexer.pipeline.same_model import live_to_keep
 from indexer.pipeline.sites import site_documents
 from indexer.pipeline.telling import Telling
 from indexer.pipeline.wiring import Wiring
@@ -38,7 +39,8 @@ class Request(Struct, frozen=True, kw_only=True):
     """
     What to do: sources, first and last phase, `only` these URLs, `force` without signatures.
 
-    `allow_shrink`: no gate refuses; `reason`: why, as a person said it.
+    `allow_shrink`: no gate refuses; `new_model`: another embedding model than the live index has
+    is wanted, if it differs; `reason`: why, as a person said it.
     """
 
     sources: Sources
@@ -48,6 +50,7 @@ class Request(Struct, frozen=True, kw_only=True):
     force: bool = False
     register: bool = True
     allow_shrink: bool = False
+    new_model: bool = True
     reason: str = ""
     command: str = "seed"
 
@@ -119,6 +122,7 @@ class _Run:
         return self.wiring.artifacts(self.project)
 
     def all_phases(self) -> Exit:
+        kept = live_to_keep(self.wiring, self.project, self.request, say=self.progress.say)
         self.artifacts.sweep()
         visit, whole = self.open_visit()
         self.wiring.forget_raw(self.project)
@@ -141,15 +145,15 @@ class _Run:
         live |= sites
         if self.request.wants("chunk"):
             self.chunk(live)
-        if self.request.wants("embed"):
-            self.embed(live)
         exit_code = Exit.DONE
-        if self.request.wants("index"):
-            try:
+        try:
+            if self.request.wants("embed"):
+                self.embed(live, kept)
+            if self.request.wants("index"):
                 exit_code = self.index(sites)
-            except Refused:
-                self.end(visit if whole else 0)
-                raise
+        except Refused:
+            self.end(visit if whole else 0)
+            raise
         self.settle()
         self.end(visit if whole else 0)
         held = Exit.REFUSED if self.report.quarantined else Exit.DONE
@@ -299,11 +303,10 @@ class _Run:
         self.drop_dead(ChunkedPage, live)
         self.progress.say(f"Chunking completed: {self.report.chunks} chunks")
 
-    def embed(self, live: dict[str, str]) -> None:
-        """Chunks → embedded chunks."""
-        embedding = Embedding(
-            self.wiring, self.artifacts, self.catalogue, force=self.request.force, say=self.progress.say
-        )
+    def embed(self, live: dict[str, str], kept: Manifest | None) -> None:
+        """Chunks → embedded chunks; `kept`: the generation whose model they must be of."""
+        force, say = self.request.force, self.progress.say
+        embedding = Embedding(self.wiring, self.artifacts, self.catalogue, force=force, say=say, live=kept)
         keys = [key for key in sorted(live) if live[key] not in self.troubles]
         try:
             done = embedding.all(keys, lambda count: self.progress.step("Embedding", count, len(keys)))
@@ -331,6 +334,7 @@ class _Run:
             catalogue=self.catalogue,
             force=self.request.force,
             allow_shrink=self.request.allow_shrink,
+            new_model=self.request.new_model,
         )
         changes = self.telling.published(published)
         self.report.stale = sum(1 for _ in self.catalogue.stale())

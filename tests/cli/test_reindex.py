@@ -9,6 +9,7 @@ import pytest
 from indexer.adapters.edge import EdgeStore
 from indexer.adapters.locks import project_lock
 from indexer.records import Where
+from tests.support.model_api import ModelApi
 from tests.support.shop import html, open_shop, publish_sitemap, sources
 
 WORDS = "Мастер принимает заказ, называет срок и стоимость, выдаёт квитанцию и гарантийный талон. "
@@ -274,3 +275,42 @@ def test_options_reach_the_children_as_they_were_typed():
         "llm_chunk": False,
     }
     assert words_of(PHASES, phases) == ["--no-llm-chunk", "--until-phase", "chunk"]
+
+
+def test_a_night_under_another_model_or_dimension_is_refused_before_it_costs_anything(
+    indexer, site, tmp_path
+):
+    with ModelApi() as api:
+        for name, mode, model in (("ok", "ok", "m"), ("other", "ok", "n"), ("dim2", "dim2", "m")):
+            (tmp_path / f"{name}.toml").write_text(
+                f'[models]\nembedding = ["fake/{model}"]\n'
+                f'[providers.fake]\nbase_url = "{api.base_url("emb", mode)}"\n'
+            )
+        first = (
+            indexer("init-project", "--name", "p", *sources(site), "--config", "ok.toml", "--json").ok().json
+        )
+        title, body = PAGES[FIRST]
+        site.page(FIRST, html(title, body.replace("1100", "1150")))
+        site.reset()
+        asked = len(api.calls("emb"))
+        told = _reindex(indexer, "--config", "other.toml")
+        told.fails(4, "made with m (32 dimensions), not with n", "--new-model", "--force --reason")
+        _reindex(indexer).fails(4, "made with m (32 dimensions), not with multilingual-e5-small (384")
+        indexer("publish", "--project-name", "p", "--config", "other.toml").fails(4, "not with n")
+        assert (site.log, len(api.calls("emb"))) == ([], asked)
+        _reindex(indexer, "--config", "dim2.toml").fails(4, "m (32 dimensions), not with m (64 dimensions)")
+        assert indexer("status", "--project-name", "p", "--json").json["generation"] == first["generation"]
+        runs = indexer("runs", "--project-name", "p", "--json").ok().json
+        assert [one["exit"] for one in runs[:4]] == [4, 4, 4, 4]
+
+        found = indexer("search", "--project-name", "p", "--config", "ok.toml", "работа стоит").ok().out
+        assert "1100" in found
+        assert _reindex(indexer, "--config", "ok.toml").ok().json["changed"] == 1, "the night after"
+        asked_for = _reindex(indexer, "--config", "other.toml", "--new-model")
+        assert "made anew" in asked_for.ok().err
+        indexer("search", "--project-name", "p", "--config", "other.toml", "работа стоит").ok()
+        back = ("publish", "--project-name", "p", "--config", "ok.toml", "--force", "--reason", "back")
+        indexer(*back).ok()
+        indexer("search", "--project-name", "p", "--config", "ok.toml", "работа стоит").ok()
+        indexer("reindex", "--all", "--config", "other.toml").fails(4)
+        indexer("reindex", "--all", "--config", "other.toml", "--new-model").ok()
