@@ -118,7 +118,7 @@ _CHALLENGE_TEXT = re.compile(
 )
 _SHELL_ROOT = (
     "#root, #app, #__next, #__nuxt, #___gatsby, #q-app, #main-app, #react-root, #application,"
-    " app-root, [ng-app]"
+    " app-root, [ng-app], main, #main"
 )
 _NEEDS_SCRIPT = re.compile(
     r"(?:enable|turn\s+on|requires?|need(?:s|ed)?(?:\s+to\s+enable)?|without)\s+javascript|javascript\s+(?:is\s+)?(?:required|disabled|must)"
@@ -205,13 +205,13 @@ def look_at(tree: Any) -> Look:
     title, heading = _text_of(tree, "head > title, title"), _text_of(tree, "h1, h2")
     scripts = tree.css_first("script") is not None
     noscript = " ".join(_blank(node.text()) for node in tree.css("noscript"))
-    password = tree.css_first("input[type=password i]") is not None
+    password = any(not _is_hidden(field) for field in tree.css("input[type=password i]"))
     tree.strip_tags(_NOISE, recursive=True)
     around = text = _blank(tree.body.text(separator=" ")) if tree.body is not None else ""
     root_empty = False
     if len(around) <= 4 * _SHORT:  # only short pages are looked at closely
-        root = tree.css_first(_SHELL_ROOT)
-        root_empty = root is not None and not _blank(root.text())
+        roots = tree.css(_SHELL_ROOT)
+        root_empty = bool(roots) and not any(_blank(root.text()) for root in roots)
         main = _text_of(tree, "main, [role=main]")
         if not main and tree.body is not None:
             tree.strip_tags(_AROUND, recursive=True)
@@ -227,6 +227,18 @@ def look_at(tree: Any) -> Look:
         root_empty=root_empty,
         password=password,
     )
+
+
+def _is_hidden(field: Any) -> bool:
+    """Whether an element around says that it is not shown: an application's form for password managers."""
+    node = field
+    while node is not None:
+        attributes = node.attributes
+        style = (attributes.get("style") or "").replace(" ", "").lower()
+        if "hidden" in attributes or "display:none" in style:
+            return True
+        node = node.parent
+    return False
 
 
 def is_shell(look: Look) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from indexer.extract import markdown, orders, phrases, titles
+from indexer.extract import cards, markdown, orders, phrases, titles
 from indexer.extract.blocks import Block, Frame
 from indexer.extract.text import count_words
 
@@ -46,7 +46,9 @@ def finish(blocks: list[Block], keep: NDArray[np.bool_], labels: list[tuple[Fram
     for block in written:
         del kept[id(block)]
     left |= dict.fromkeys(kept.values(), COPY)
-    return Finished(titles.named(written, labels), left, [order.said for order in told.values()])
+    return Finished(
+        titles.named(cards.arranged(written), labels), left, [order.said for order in told.values()]
+    )
 
 
 def _say_only(block: Block, cells: list[str]) -> None:

@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from indexer.artifacts import Extracted
 from indexer.extract import (
+    cards,
     classify,
     finish,
     hidden,
@@ -62,8 +63,9 @@ def read(
     if walk.blocks and second.is_doubtful(walk.blocks, verdict.probabilities, keep, facts, html):
         keep = second.confirm(walk.blocks, verdict.probabilities, keep, verdict.bar, html)
         judge = "blocks+trafilatura"
+    cards.enclose(walk.cards, walk.frames, walk.blocks)
     keep = mend.with_dishes(walk.blocks, mend.with_questions(walk.blocks, keep))
-    keep = mend.with_labels(walk.blocks, keep)
+    keep = cards.with_moments(walk.blocks, mend.with_labels(walk.blocks, keep))
     done = finish.finish(walk.blocks, keep, walk.labels)
     ordered = parsed.ordered + done.orders
     text = markdown.render(done.blocks)

@@ -35,7 +35,7 @@ class Walk:
     """
     `blocks` and `frames` are the result; `unseen`: what CSS hides for good; `contacts`: tel: and mailto: targets.
 
-    `labels`: panels and what their tabs say.
+    `labels`: panels and what their tabs say. `cards`: links that hold lines of their own.
     """
 
     def __init__(self) -> None:
@@ -43,8 +43,10 @@ class Walk:
         self.frames: list[Frame] = []
         self.unseen: list[str] = []
         self.contacts: list[str] = []
+        self.cards: list[Frame] = []
         self.labels: list[tuple[Frame, str]] = []
         self._tabs = tabs.Tabs()
+        self._opened: list[Frame] = []  # links around what is being read
         self._openers: frozenset[str] | None = None
         self._frame = Frame("body", None, "", 0, 0)
         self.frames.append(self._frame)
@@ -242,10 +244,26 @@ class Walk:
                 self._flush()
             self._in_link += 1
             self._links += 1
+            self._open_card(names)
             target = attributes.get("href") or ""
             if target[:4] in ("tel:", "mail") and len(self.contacts) < _MAX_CONTACTS:
                 self.contacts.append(target)
         return True
+
+    def _open_card(self, names: str) -> None:
+        """A link may be a card. It is no frame of the judges, who know frames of other elements."""
+        begun = any(not part.isspace() for part in self._parts)  # a line that is not of the link
+        card = Frame("a", None, names, self._frame.inside | _LINK, len(self.blocks) + begun)
+        card.parent, card.depth, card.level = self._frame, self._frame.depth + 1, self._frame.level
+        self._opened.append(card)
+
+    def _close_card(self) -> None:
+        card = self._opened.pop()
+        if len(self.blocks) > card.first and card.parent is self._frame:
+            self._flush()
+            card.last = len(self.blocks)
+            if card.last - card.first > 1:
+                self.cards.append(card)
 
     def _is_unread(self, names: str, tag: str) -> bool:
         """Whether names say: numbers of code lines, or (within a line) words for screen readers only."""
@@ -288,6 +306,7 @@ class Walk:
         if tag in INLINE:
             if tag == "a":
                 self._in_link -= 1
+                self._close_card()
             elif tag in inline.STRUCK and not self._in_pre:
                 self._parts.append(inline.CLOSE_STRUCK)
             return

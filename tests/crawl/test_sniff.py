@@ -198,6 +198,13 @@ def test_a_shell_that_scripts_would_fill_is_named(html):
     assert is_shell(_look(html))
 
 
+def test_a_form_that_is_not_shown_makes_no_login_wall_of_a_shell():
+    form = '<form style="display: none"><input name="u"><input type="password"></form>'
+    look = _look(f'<title>Тема</title><section id="main"></section>{form}<script src="/app.js"></script>')
+    assert is_shell(look)
+    assert is_login(look, "http://h/t/1") == ""
+
+
 @pytest.mark.parametrize(
     "html",
     [
