@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from indexer.chunk.cuts import Gap, parts
 from indexer.chunk.packing import pack
 from indexer.chunk.semantic import Named
+from indexer.chunk.tables import CONTEXT
 from indexer.chunk.tokens import estimate
 from indexer.chunk.units import Unit
 
@@ -57,7 +58,7 @@ class _Fitting:
         tokens = max(tokens, self.budget // 2)  # a head that takes more is not the text's fault
         if context:
             needed = estimate(context)
-            if 2 * len(context) > room or 2 * needed > tokens:
+            if max(len(context) / room, needed / tokens) > CONTEXT:
                 own = [own[0]._replace(context=""), *own[1:]]
             else:
                 room, tokens = room - len(context) - 1, tokens - needed

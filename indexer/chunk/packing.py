@@ -47,10 +47,13 @@ class Piece(Struct, frozen=True):
 
 def pack(units: Sequence[Unit], first: int, last: int, *, limit: int) -> Iterator[Piece]:
     """Cut `units[first:last]` into pieces within the limit."""
-    while first < last:
-        cut = _best_cut(units, first, last, limit=limit)
-        yield Piece(first, cut)
-        first = cut
+    apart = (at for at in range(first + 1, last) if units[at].apart)
+    for start, end in pairwise([first, *apart, last]):
+        at = start
+        while at < end:
+            cut = _best_cut(units, at, end, limit=limit)
+            yield Piece(at, cut)
+            at = cut
 
 
 def _best_cut(units: Sequence[Unit], first: int, last: int, *, limit: int) -> int:
@@ -142,7 +145,7 @@ class _Merging(Struct, frozen=True):
         """Whether two pieces are within the limit together, and neither stands alone."""
         first = self.units[current.first]
         together = self.units[piece.last - 1].end - first.start
-        alone = _alone(self.units, current) or _alone(self.units, piece)
+        alone = self.units[piece.first].apart or _alone(self.units, current) or _alone(self.units, piece)
         return together <= _room(first, self.sizes.limit) and not alone
 
     def _size(self, piece: Piece) -> int:

@@ -19,7 +19,7 @@ from indexer.chunk.blocks import Block, Kind, is_paragraph_break, lines_of, scan
 from indexer.chunk.cuts import Gap, parts
 from indexer.chunk.legal import NOWHERE, Place
 from indexer.chunk.spans import trim
-from indexer.chunk.tables import row_parts
+from indexer.chunk.tables import Room, row_parts
 from indexer.chunk.topics import SEPARATOR, label_of
 
 _LONGEST_QUESTION = 300
@@ -29,6 +29,8 @@ _ASKED = re.compile(r"(?:q|question|в|вопрос|сұрақ)\s*\d{0,3}\s*[:.)
 _LEVELS = 16  # more than any heading level
 _DEEPEST = 4  # indents beyond it are as good as each other
 _POINT_LEVEL = 12  # below all headings
+_CAPTION = 160  # characters of a line that names the table after it
+_TOPIC = 80  # tokens left for a topic and a model's marks
 _LED = frozenset((Kind.ITEM, Kind.TABLE, Kind.CODE))
 
 
@@ -38,7 +40,7 @@ class Unit(NamedTuple):
 
     `whole`: a boundary inside moves to its start. `context`: what a chunk that starts here
     needs besides. `alone`: opens a section that is not put together with others.
-    `names`: a heading.
+    `names`: a heading. `apart`: nothing before it is in the same chunk.
     """
 
     start: int
@@ -49,6 +51,7 @@ class Unit(NamedTuple):
     context: str = ""
     alone: bool = False
     names: bool = False
+    apart: bool = False
 
 
 class Layout(Struct, frozen=True, kw_only=True):
@@ -66,15 +69,16 @@ class Layout(Struct, frozen=True, kw_only=True):
     legal: bool
 
 
-def lay_out(text: str, *, limit: int, mode: str = legal.AUTO) -> Layout:
+def lay_out(text: str, *, limit: int, max_tokens: int, mode: str = legal.AUTO) -> Layout:
     """
     All units of `text`, each at most `limit` characters, in order.
 
+    `max_tokens`: of a chunk, which only rows of tables and their headers are measured by here.
     `mode`: whether articles and points are looked for (`legal.AUTO`: if the text is of that kind).
     """
     blocks = scan(text)
     is_legal = mode == legal.ALWAYS or (mode == legal.AUTO and legal.is_legal(text, blocks))
-    builder = _Builder(text, limit)
+    builder = _Builder(text, limit, max_tokens)
     if is_legal:
         blocks, places = legal.places(text, scan(text, legal=True))
         builder.legal = True
@@ -113,15 +117,18 @@ def _leads(body: str, following: Block | None) -> bool:
     """Whether a block of text announces the list, table or code after it."""
     if following is None or following.kind not in _LED or len(body) > _LONGEST_LEAD_IN:
         return False
+    if following.kind is Kind.TABLE and len(body) <= _CAPTION and "\n" not in body and body[-1] not in ".!;…":
+        return True
     return body.rstrip(_MARKS).endswith((":", "："))
 
 
 class _Builder:
     """Turns blocks into units, one by one."""
 
-    def __init__(self, text: str, limit: int) -> None:
+    def __init__(self, text: str, limit: int, max_tokens: int) -> None:
         self.text = text
         self.limit = limit
+        self.room = Room(limit, max_tokens - _TOPIC)
         self.units: list[Unit] = []
         self.paths: list[tuple[str, ...]] = [()]
         self.levels = [0]
@@ -232,10 +239,13 @@ class _Builder:
 
     def _table(self, block: Block) -> None:
         gap = self._after_glue(Gap.ITEM if self.previous is Kind.TEXT else Gap.BLOCK)
-        rows, contexts = row_parts(self.text, block, limit=self.limit)
-        self._append(rows[0].start, rows[0].end, gap, whole=True)
-        for row, above in zip(rows[1:], contexts[1:], strict=True):
-            self._append(row.start, row.end, row.gap, whole=True, context=above, inner=above)
+        first, *rows = row_parts(self.text, block, room=self.room, lead=self.lead_in)
+        self._append(first.start, first.end, gap, whole=True)
+        for row in rows:
+            at = len(self.units)
+            self._append(row.start, row.end, row.gap, whole=True, context=row.context, inner=row.inner)
+            if row.apart:
+                self.units[at] = self.units[at]._replace(apart=True)
         self._hold(-1)
 
     def _code(self, block: Block) -> None:

@@ -136,7 +136,7 @@ def chunk_text(
     """The chunks of a markdown text; see `indexer.chunk` for what they guarantee. `why`: with reasons."""
     limit = settings.max_chars
     sizes = Sizes(limit=limit, small=int(limit * _SMALL_SECTION))
-    layout = lay_out(text, limit=limit, mode=settings.legal)
+    layout = lay_out(text, limit=limit, max_tokens=settings.max_tokens, mode=settings.legal)
     units: Sequence[Unit] = layout.units
     notes: Sequence[str] = ()
     if chat is None or not settings.llm or layout.legal or is_blank(text, 0, len(text)):
@@ -212,7 +212,7 @@ def questions(page: Page, *, settings: Chunking) -> list[tuple[str, str]]:
     """What a chat model would be asked about a page: system and user message of each window."""
     if is_blank(page.text, 0, len(page.text)):
         return []
-    layout = lay_out(page.text, limit=settings.max_chars, mode=settings.legal)
+    layout = lay_out(page.text, limit=settings.max_chars, max_tokens=settings.max_tokens, mode=settings.legal)
     if layout.legal:
         return []
     spans = windows(layout, size=settings.window)

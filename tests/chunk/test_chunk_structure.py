@@ -229,10 +229,43 @@ def test_a_table_is_cut_between_rows_and_its_header_repeated():
     chunks = cut("Прайс:\n\n| Код   | Имя | Цена |\n|-------|-----|------|\n" + "\n".join(rows))
     assert chunks[0].text.startswith("Прайс:\n\n| Код ")
     assert chunks[0].context == ""
-    assert {chunk.context for chunk in chunks[1:]} == {"| Код | Имя | Цена |\n|---|---|---|"}
+    assert {chunk.context for chunk in chunks[1:]} == {"Прайс:\n| Код | Имя | Цена |\n|---|---|---|"}
     for row in rows:
         assert sum(row in chunk.text for chunk in chunks) == 1
     assert max(len(chunk.context) + 1 + len(chunk.text) for chunk in chunks) <= 1500
+
+
+def test_a_row_without_room_for_its_header_is_cut_under_the_header_of_its_own_columns():
+    """Whoever reads a price of a wide table also reads what it is the price of, and how much of it."""
+    columns, rows = 60, 8
+    header = [f"до {number} кг" for number in range(1, columns)]
+    lines = [f"| Город | {' | '.join(header)} |", f"|{'---|' * columns}"]
+    for row in range(1, rows + 1):
+        lines.append(
+            f"| Город-{row} | " + " | ".join(f"{row}{number:02} ₽" for number in range(1, columns)) + " |"
+        )
+    chunks = cut("\n".join(lines))
+    told = 0
+    for chunk in chunks:
+        shown = f"{chunk.context}\n{chunk.text}".strip().split("\n")
+        named = [cell.strip() for cell in shown[0].strip("| ").split("|")]
+        cells = [line.strip("| ").split("|") for line in shown[2:]]
+        if chunk.context and not chunk.text.startswith("|"):  # the row's name ends the context
+            cells = [[*shown[2].strip("| ").split("|"), *shown[3].strip("| ").split("|")]]
+        for row in cells if chunk.context else []:
+            city, *prices = (cell.strip() for cell in row)
+            told += len(prices)
+            for price, weight in zip(prices, named[1:], strict=True):
+                assert price == f"{city[6:]}{int(weight[3:-3]):02} ₽"
+    assert told == (columns - 1) * (rows - 1) + len(header) - chunks[1].text.count("₽")
+
+
+def test_a_line_that_names_a_table_is_said_with_each_of_its_chunks():
+    """Three tables of one shape differ in their captions alone."""
+    rows = "\n".join(f"| Работа {number} | {number}00 |" for number in range(200))
+    chunks = cut(f"# Монтаж\n\nЦены для юридических лиц, без НДС\n\n| Вид | Цена |\n|---|---|\n{rows}")
+    assert len(chunks) > 2
+    assert all(chunk.context.startswith("Цены для юридических лиц, без НДС\n| Вид") for chunk in chunks[1:])
 
 
 def test_a_row_over_the_limit_is_cut_between_cells():
