@@ -187,6 +187,7 @@ class _Reader:
         self.article = ""
         self.marks = 0  # of markdown, in the open article's heading
         self.outline = Outline()
+        self.indent: int | None = None  # of the article's first point
         self.announced = False  # the text before ended in a colon: what follows is one sentence
 
     def read(self, index: int, block: Block) -> tuple[Block, Place]:
@@ -220,6 +221,7 @@ class _Reader:
 
     def _restart(self, label: str) -> None:
         self.outline = Outline()
+        self.indent = None
         self.announced = label.rstrip("*_ ").endswith(":")
 
     def _clause_heading(self, index: int, block: Block) -> Block | None:
@@ -240,7 +242,10 @@ class _Reader:
         body = self.text[block.start : block.end]
         announced, self.announced = self.announced, body.rstrip("*_ ").endswith(":")
         before = self.outline.depth
-        if not self.outline.read(body, announced=announced):
+        if self.indent is None and block.kind is Kind.ITEM:
+            self.indent = block.level
+        inside = self.indent is not None and block.level > self.indent
+        if not self.outline.read(body, announced=announced, inside=inside):
             self.announced = self.announced or (announced and before == self.outline.depth == 0)
             return Place(self.article, self.outline.label)
         own = self.outline.is_own

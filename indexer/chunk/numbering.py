@@ -65,9 +65,13 @@ class Outline:
         """Whether the open point is a provision of its own: the outermost, and not part of a sentence."""
         return bool(self._open) and self._open[-1].own
 
-    def read(self, body: str, *, announced: bool) -> bool:
-        """Whether a block begins a point, which is then the open one. `announced`: after a colon."""
-        for mark in marks(body):
+    def read(self, body: str, *, announced: bool, inside: bool = False) -> bool:
+        """
+        Whether a block begins a point, which is then the open one.
+
+        `announced`: after a colon. `inside`: set further in than the points, so that `1.` is a sub-point.
+        """
+        for mark in _set_in(marks(body)) if inside else marks(body):
             level = self._continued(mark)
             if level is not None:
                 own = self._open[level].own
@@ -125,6 +129,10 @@ def marks(body: str) -> list[Mark]:
     if inner and inner[0].isdigit():
         return [Mark("(1)", f"{inner})", _numbers(inner))]
     return _letters(inner or letter, style="(a)" if inner else "a)")
+
+
+def _set_in(found: list[Mark]) -> list[Mark]:
+    return [Mark("1.+", f"{one.label})", one.order) if one.style == "1." else one for one in found]
 
 
 def _numbers(number: str) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ _LONGEST_HEADING = 160
 _LONGEST_BOLD = 100
 _MARKS = "*_# \t"
 
-_NUMBER = r"(?:\d{1,4}(?:[-–.]\d{1,3})*[⁰¹²³⁴⁵⁶⁷⁸⁹]{0,2}|(?-i:[IVXLCDM]{1,7}))"
+_NUMBER = r"(?:\d{1,4}(?:[-–.]\d{1,3})*(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}|\^\d{1,2})?|(?-i:[IVXLCDM]{1,7}))"
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹–", "0123456789-")
 _LEVELS = {
     SECTION: r"раздел|часть|бөлім|part|title|teil|приложение|қосымша|annex|appendix",
@@ -53,8 +53,8 @@ def division(label: str) -> tuple[int, str]:
     if match is None:
         return 0, ""
     number = match["behind"] or match["number"]
-    plain = number.rstrip("⁰¹²³⁴⁵⁶⁷⁸⁹")
-    raised = number[len(plain) :]
+    plain = number.partition("^")[0].rstrip("⁰¹²³⁴⁵⁶⁷⁸⁹")
+    raised = number[len(plain) :].lstrip("^")
     return _level(match), (plain + f"-{raised}" * bool(raised)).translate(_RAISED)
 
 

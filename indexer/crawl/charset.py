@@ -31,8 +31,11 @@ _ALIASES = {
     "1251": "windows-1251",
 }
 _TAG = re.compile(rb"<[a-z/!]", re.IGNORECASE)
+_BROKEN = re.compile("[\udc80-\udcff]+")  # bytes that are no UTF-8, as `surrogateescape` keeps them
 _CAPITALS = re.compile(r"\b[А-ЯЁ]{2,}\b")
 _FEW_ERRORS = 0.05
+_STRAY = 8  # broken bytes that are not looked at
+_MIXED = 0.3  # good characters for each broken byte, that make a page UTF-8 with other text in it
 _NEARLY_ALL = 0.9
 _CONFIDENT = 0.55
 _MARGIN = 0.15
@@ -49,10 +52,13 @@ def decode(body: bytes, content_type: str = "") -> tuple[str, str]:
     """
     Text and the charset it was read in (WHATWG name).
 
-    NUL characters are dropped; bytes that fit nowhere become U+FFFD.
+    NUL characters are dropped; bytes that fit nowhere become U+FFFD, but for a paragraph in another
+    charset that was pasted into a page of UTF-8.
     """
     name, skip = _choose(body, content_type)
     text = body[skip:].decode(_codec(name), "replace")
+    if name == "utf-8" and text.count("\ufffd") > _STRAY:
+        text = _with_pasted(body[skip:])
     return text.replace("\0", "").removeprefix("\ufeff"), name
 
 
@@ -119,9 +125,23 @@ def _is_utf8(body: bytes, declared: list[str]) -> bool:
     errors = text.count("\ufffd") - body.count(b"\xef\xbf\xbd")
     good = _beyond_ascii(text) - errors
     if errors:
-        return good > 0 and errors <= max(1, _FEW_ERRORS * good) and (good > 20 or "utf-8" in declared)  # noqa: PLR2004
+        few = errors <= max(1, _FEW_ERRORS * good)
+        mixed = good > 20 and good >= _MIXED * errors and not set(declared) - {"utf-8"}  # noqa: PLR2004
+        return mixed or (good > 0 and few and (good > 20 or "utf-8" in declared))  # noqa: PLR2004
     other = [name for name in declared if name not in ("utf-8", *_CYRILLIC, *_LATIN)]
     return not other or "utf-8" in declared or good > 8  # noqa: PLR2004 - characters
+
+
+def _with_pasted(body: bytes) -> str:
+    """UTF-8 whose broken bytes are read in the one-byte charset that they are most likely of."""
+    text = body.decode("utf-8", "surrogateescape")
+    best, score = _best_cyrillic(b"".join(_raw(found) for found in _BROKEN.finditer(text)))
+    codec = _codec(best if score >= _CONFIDENT else "windows-1252")
+    return _BROKEN.sub(lambda found: _raw(found).decode(codec, "replace"), text)
+
+
+def _raw(found: re.Match[str]) -> bytes:
+    return found[0].encode("utf-8", "surrogateescape")
 
 
 def _fits(body: bytes, name: str) -> bool:

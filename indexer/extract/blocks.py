@@ -51,7 +51,7 @@ class Block:
 
     `words`, `linked`: all words, and those in links. `links`: how many links. `level`: of a
     heading 1-6; of a list item its nesting from 1; of a table row 1 if it is a header.
-    `number`: of an ordered item; of a row its columns. `cells`: a row's texts. `inner`:
+    `number`: of an ordered item, `mark`: as it is written; `number` of a row: its columns. `cells`: a row's texts. `inner`:
     class names of elements within the line. `says`: `phrases.kinds_of` a short text, -1 until
     somebody asks.
     """
@@ -64,6 +64,7 @@ class Block:
         "level",
         "linked",
         "links",
+        "mark",
         "number",
         "says",
         "section",
@@ -80,6 +81,7 @@ class Block:
         self.links = 0
         self.level = 0
         self.number = 0
+        self.mark = ""
         self.cells: list[str] = []
         self.inner = ""
         self.says = -1

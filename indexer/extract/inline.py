@@ -1,8 +1,9 @@
-"""What stands within a line: old prices struck out, exponents, and elements set apart from each other."""
+"""What stands within a line: marks of lists, old prices struck out, exponents, elements set apart from each other."""
 
 from __future__ import annotations
 
 import re
+from string import ascii_lowercase, ascii_uppercase
 
 from selectolax.lexbor import LexborNode
 
@@ -18,10 +19,22 @@ _VALUE = re.compile(rf"\+?\(?\d|[{SIGNS}]")  # how a value begins that follows i
 _CELLS = frozenset((
     "a", "abbr", "b", "big", "data", "em", "font", "i", "ins", "label", "mark", "small", "span", "strong", "time", "u",
 ))  # fmt: skip
+_ROMAN = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_ROMAN_END = 40  # where tens have a sign of their own
 _PARTS = 2  # elements with text that make a link a card
 _CELL = re.compile(r"@(?:cell|gridcell|columnheader|rowheader)\b")
 _OF_TWO = frozenset(("li", "dd", "dt"))
 _NAME = re.compile(r"[^\W\d_]{2}[:.]?$")  # how a name ends
+
+
+def list_mark(number: int, kind: str) -> str:
+    """How an item of an ordered list is marked; `kind`: the list's `type`. Letters end in a bracket, numbers in a stop."""
+    if kind in ("a", "A") and number <= len(ascii_lowercase):
+        return f"{(ascii_lowercase if kind == 'a' else ascii_uppercase)[number - 1]})"
+    if kind in ("i", "I") and number < _ROMAN_END:
+        roman = "x" * (number // 10) + _ROMAN[number % 10]
+        return f"{roman if kind == 'i' else roman.upper()})"
+    return f"{number}."
 
 
 def is_card(link: LexborNode) -> bool:

@@ -156,7 +156,7 @@ class _Writer:
         self._base = block.level if outer is not self._list else min(self._base, block.level)
         indent = "  " * min(block.level - self._base, _MOST_INDENTS)
         if block.kind == "li":
-            mark = f"{block.number}. " if block.number else "- "
+            mark = f"{block.mark or '-'} "
             return indent + mark + text.replace("\n", "\n" + indent + " " * len(mark))
         return indent + "  " + text.replace("\n", "\n" + indent + "  ")
 

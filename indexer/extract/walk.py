@@ -59,6 +59,7 @@ class Walk:
         self.cut = False  # the rest of the page was not read
         self._leaf: Frame | None = None  # the element that makes one line of all it holds
         self._counters: list[int] = []  # next numbers of the open lists, 0 if unordered
+        self._marks: list[str] = []  # `type` of the open lists
         self._bulleted: set[int] = set()
         self._named: dict[str, tuple[bool, bool]] = {}
 
@@ -165,6 +166,7 @@ class Walk:
         if block.kind == "li":
             self._bulleted.add(id(item))
             block.number = self._counters[-1] if self._counters else 0
+            block.mark = inline.list_mark(block.number, self._marks[-1]) if block.number else ""
         block.level = item.level
         return block
 
@@ -219,10 +221,12 @@ class Walk:
                 return False
         elif tag in LISTS:
             frame.level += 1
-            start = node.attributes.get("start") or "1"
-            self._counters.append(
-                0 if tag != "ol" else int(start) if re.fullmatch(r"\d{1,8}", start, re.ASCII) else 1
-            )
+            attributes = node.attributes
+            first = _ordinal(attributes.get("start")) or 1
+            self._counters.append(first if tag == "ol" else 0)
+            self._marks.append(attributes.get("type") or "1")
+        elif tag == "li" and self._counters and self._counters[-1]:
+            self._counters[-1] = _ordinal(node.attributes.get("value")) or self._counters[-1]
         elif tag in VERBATIM:
             self._in_pre += 1
         if self._leaf is None and tag in LEAVES and not (tag in ("button", "summary") and _is_card(node)):
@@ -318,6 +322,7 @@ class Walk:
             self._leaf = None
         if tag in LISTS:
             self._counters.pop()
+            self._marks.pop()
         elif tag == "li":
             if self._counters and self._counters[-1]:
                 self._counters[-1] += 1
@@ -341,6 +346,11 @@ class Walk:
             block.linked = min(block.words, round(block.words * line.linked / (len(block.text) or 1)))
             self.blocks.append(block)
             row.last = len(self.blocks)
+
+
+def _ordinal(value: str | None) -> int:
+    """The number that a list or an item is given; 0 if none is."""
+    return int(value) if value and re.fullmatch(r"\d{1,8}", value, re.ASCII) else 0
 
 
 def _names(attributes: Attributes) -> str:

@@ -241,9 +241,8 @@ def test_a_row_without_room_for_its_header_is_cut_under_the_header_of_its_own_co
     header = [f"до {number} кг" for number in range(1, columns)]
     lines = [f"| Город | {' | '.join(header)} |", f"|{'---|' * columns}"]
     for row in range(1, rows + 1):
-        lines.append(
-            f"| Город-{row} | " + " | ".join(f"{row}{number:02} ₽" for number in range(1, columns)) + " |"
-        )
+        prices = " | ".join(f"{row}{number:02} ₽" for number in range(1, columns))
+        lines += [f"| Город-{row} | {prices} |"]
     chunks = cut("\n".join(lines))
     told = 0
     for chunk in chunks:

@@ -37,6 +37,23 @@ def test_the_articles_and_points_of_a_law_are_fields_of_hits(indexer, tmp_path):
     assert (hits[0]["article"], hits[0]["point"], hits[0]["points"]) == ("23", "2", ["2", "2/1)", "2/2)"])
 
 
+def test_raised_articles_and_lists_in_lists_are_what_a_reader_sees(indexer, tmp_path):
+    """Article 23¹ is another one than 23; what stands in a list within a point is its sub-points."""
+    items = (
+        "<ol><li>Станция обязана:<ol type=a><li>выдать жилет;</li><li>выдать вёсла.</li></ol></li>"
+        "<li>Станция вправе:<ol><li>отказать;</li><li>взять залог.</li></ol></li><li value=7>Настоящая статья действует.</li></ol>"
+    )
+    body = "".join(
+        f"<p>Статья {name}. Прокат {name[:2]}</p>{items}" for name in ("23", "23<sup>1</sup>", "24")
+    )
+    page = tmp_path / "law.html"
+    page.write_text(html("Кодекс", body), encoding="utf-8")
+    chunks = indexer("chunk", str(page), "--json").ok().json["chunks"]
+    assert list(dict.fromkeys(chunk["article"] for chunk in chunks)) == ["23", "23-1", "24"]
+    own = [(chunk["point"], chunk["points"]) for chunk in chunks if chunk["article"] == "23-1"]
+    assert own == [("1", ["1", "1/a)", "1/b)"]), ("2", ["2", "2/1)", "2/2)"]), ("7", ["7"])]
+
+
 def test_one_phase_alone_shows_them_too(indexer, tmp_path):
     text = "Статья 1.\n1. Лодка есть.\n2. Пункт 1 верен.\nСтатья 2.\nВесло есть."
     (tmp_path / "law.txt").write_text(text, encoding="utf-8")

@@ -89,6 +89,19 @@ def test_one_broken_byte_changes_one_character():
     assert text == "\ufffd " + RUSSIAN
 
 
+@pytest.mark.parametrize("pasted", ["windows-1251", "windows-1252"])
+def test_a_paragraph_pasted_in_another_charset_ruins_no_page(pasted):
+    """A page of UTF-8 stays UTF-8, and the paragraph is read in its own charset."""
+    foreign = {"windows-1251": "Приём ведёт врач высшей категории, запись по телефону регистратуры.",
+               "windows-1252": "Café à la crème, déjà prêt, à côté de l’hôtel, où l’été s’achève."}[pasted]  # fmt: skip
+    own = "Анализ крови стоит шестьсот рублей, результат готов на следующий день."
+    body = f"<p>{own}</p><p>".encode() + foreign.encode(pasted) + f"</p><p>{own}</p>".encode()
+    for content_type in ("text/html; charset=utf-8", "text/html"):
+        text, name = decode(body, content_type)
+        assert name == "utf-8"
+        assert text == f"<p>{own}</p><p>{foreign}</p><p>{own}</p>"
+
+
 def test_labels_are_read_as_people_write_them():
     for label in ('"win-1251"', "cp1251", "WINDOWS-1251", "x-cp1251"):
         assert decode("<p>Цена".encode("cp1251"), f"text/html; charset={label}")[0] == "<p>Цена"
